@@ -1,6 +1,12 @@
 import type { ByteSource } from '../base/index.ts';
 import { findSideband } from './history-sideband.ts';
-import { type HistoryPlaces, LEAST_SLOT_HEAD_BYTES, MOST_STRIDE_BYTES, SLOT_MARKER } from './layout.ts';
+import {
+  type FooterPlaces,
+  type HistoryPlaces,
+  LEAST_SLOT_HEAD_BYTES,
+  MOST_STRIDE_BYTES,
+  SLOT_MARKER,
+} from './layout.ts';
 
 /** Read at a time. */
 const PIECE_BYTES = 1 << 20;
@@ -37,9 +43,7 @@ export function readSlotHead(view: DataView, at: number, places: HistoryPlaces):
  * sequence say the stride; where a record begins says how long heads are. The sideband stands behind them.
  * Null if there are no slots.
  */
-export async function findSlots(
-  source: ByteSource,
-): Promise<(HistoryPlaces & { firstSequence: number }) | null> {
+export async function findSlots(source: ByteSource): Promise<FooterPlaces | null> {
   const end = Math.min(source.size, MOST_LOOKED_AT_BYTES);
   let markers = 0;
   for (let offset = 0; offset < end; offset += PIECE_BYTES) {
@@ -63,6 +67,9 @@ export async function findSlots(
         ...(await findSideband(source, recordsOffset + recordCount * strideBytes)),
         indexOffset: 0,
         indexBytes: 0,
+        hasChecksums: false,
+        sidebandChecksum: 0,
+        indexChecksum: 0,
       };
     }
   }

@@ -1,17 +1,19 @@
 import { type ByteSource, type Damage, DamageLog, memorySource } from '../base/index.ts';
 import { eventNameFromAttr } from '../events/index.ts';
-import { EventTable, lossAtEnd, type PerfDataReader, type RecordedEvent } from '../perfdata/index.ts';
+import { EventTable, type PerfDataReader, type RecordedEvent } from '../perfdata/index.ts';
 import { decodeRecord, type PerfRecord } from '../records/index.ts';
+import { checksumOf } from './checksum.ts';
 import { decodeEventAttrs } from './event-attrs.ts';
 import { findSlots, readSlotHead, type SlotHead } from './find-slots.ts';
-import { emptySideband, isSidebandWhole, readSideband } from './history-sideband.ts';
+import { emptySideband, readSideband } from './history-sideband.ts';
 import {
   AT_CHECKSUM,
   arePlausible,
   decodeFooter,
   decodeHeader,
   FOOTER_BYTES,
-  HEADER_BYTES,
+  type FooterPlaces,
+  HISTORY_PAGE_BYTES,
   type HistoryHeader,
   type HistoryPlaces,
   historyError,
@@ -91,13 +93,14 @@ export class HistoryFile {
     return RECORD_DAMAGE.reduce((sum, code) => sum + this.#damage.count(code), 0);
   }
 
-  /** What was wrong so far, with offsets in the file. */
+  /** What was wrong in all that was read so far, with offsets in the file. */
   get damage(): Damage[] {
     return this.#damage.list();
   }
 
   /**
-   * The record number `index`, from 0: one read. Null where its slot is damaged, which `damage` tells.
+   * The record number `index`, from 0: one read. Null where its slot is damaged;
+   * `damage` tells it from then on.
    *
    * Rejects with `ERR_HISTORY` where there is no such number.
    */
@@ -143,7 +146,7 @@ export class HistoryFile {
    * Rejects with `ERR_HISTORY` where nothing says any more what the events are.
    */
   async sideband(): Promise<PerfDataReader> {
-    const found = await readSideband(this.#source, this.#header);
+    const found = (await readSideband(this.#source, this.#header))?.reader ?? null;
     // One that was cut in its own header knows less than page 0.
     if (found !== null && found.events.events.length >= this.events.length) return found;
     if (this.events.length > 0) return await emptySideband(this.events, this.littleEndian);
@@ -167,10 +170,6 @@ export class HistoryFile {
     const head = this.#headIn(piece, at, index);
     if (head === null) return null;
     const { headBytes } = this.#header;
-    if (!isIntact(piece, at, headBytes, head.bytes)) {
-      this.#damage.add('bad-checksum', this.#offsetOf(index));
-      return null;
-    }
     const bytes = piece.slice(at + headBytes, at + headBytes + head.bytes);
     const view = new DataView(bytes.buffer);
     const le = this.littleEndian;
@@ -186,8 +185,9 @@ export class HistoryFile {
   #headIn(piece: Uint8Array, at: number, index: number): SlotHead | null {
     const view = new DataView(piece.buffer, piece.byteOffset, piece.length);
     const head = readSlotHead(view, at, this.#header);
-    if (head?.sequence === this.firstSequence + index) return head;
-    this.#damage.add('bad-slot', this.#offsetOf(index));
+    const isThere = head !== null && head.sequence === this.firstSequence + index;
+    if (isThere && isIntact(view, at, this.#header, head.bytes)) return head;
+    this.#damage.add(isThere ? 'bad-checksum' : 'bad-slot', this.#offsetOf(index));
     return null;
   }
 
@@ -226,57 +226,78 @@ interface HistoryParts {
 export async function openHistory(input: ByteSource | Uint8Array<ArrayBuffer>): Promise<HistoryFile> {
   const source = input instanceof Uint8Array ? memorySource(input) : input;
   const damage = new DamageLog();
-  const { header, missingRecords } = await findHeader(source, damage);
+  // A place that an earlier writer's damaged header names may be anywhere.
+  const tell: Tell = (code, offset) => damage.add(code, Math.min(offset, source.size));
+  const { header, missingRecords } = await findHeader(source, tell);
   const table = new EventTable();
-  if (!(await readAttrs(source, header, table))) damage.add('bad-attrs', header.attrsOffset);
-  await nameEvents(source, header, table, damage);
-  const index = await readIndex(source, header, damage);
+  if (!(await readAttrs(source, header, table))) tell('bad-attrs', header.attrsOffset);
+  await nameEvents(source, header, table, tell);
+  const index = await timesOf(source, header);
+  if (index === null) tell('bad-index', header.indexOffset);
   return new HistoryFile({ source, header, missingRecords, table, damage, index });
 }
+
+type Tell = (code: string, offset: number) => void;
 
 /** From page 0, or what can be had in its place. */
 async function findHeader(
   source: ByteSource,
-  damage: DamageLog,
+  tell: Tell,
 ): Promise<{ header: HistoryHeader; missingRecords: number }> {
-  const own = decodeHeader(await source.read(0, HEADER_BYTES));
-  const footer = decodeFooter(await source.read(Math.max(0, source.size - FOOTER_BYTES), FOOTER_BYTES));
-  if (own !== null && arePlausible(own, source.size)) {
-    const most = Math.floor((source.size - own.recordsOffset) / own.strideBytes);
-    if (footer === null) damage.add('no-footer', source.size);
-    if (own.recordCount <= most) return { header: own, missingRecords: 0 };
-    damage.add('cut-off', source.size);
-    return {
-      header: { ...own, recordCount: most },
-      missingRecords: Math.min(own.recordCount - most, Number.MAX_SAFE_INTEGER),
-    };
+  const { size } = source;
+  const own = decodeHeader(await source.read(0, HISTORY_PAGE_BYTES));
+  const footer = decodeFooter(await source.read(Math.max(0, size - FOOTER_BYTES), FOOTER_BYTES));
+  const isUsable = own !== null && arePlausible(own.header, size);
+  // A header that lost its checksum looks like an earlier writer's: the footer knows better.
+  const isEarlier = own?.header.hasChecksums === false && footer?.hasChecksums === true;
+  if (isUsable && !own.isDamaged && !isEarlier) {
+    const { header } = own;
+    if (footer === null) tell('no-footer', footerOffset(header, size));
+    const most = mostSlots(header, size);
+    if (header.recordCount <= most) return { header, missingRecords: 0 };
+    tell('cut-off', size);
+    const missingRecords = Math.min(header.recordCount - most, Number.MAX_SAFE_INTEGER);
+    return { header: { ...header, recordCount: most }, missingRecords };
   }
-  const found = footer !== null && arePlausible(footer, source.size) ? footer : await findSlots(source);
-  if (found === null)
-    throw historyError(
-      'these bytes are no history of fixed-size records',
-      'A perf.data file is made into one by: counterpoint convert perf.data',
-    );
-  damage.add('bad-header', 0);
-  return { header: await headerAround(source, found), missingRecords: 0 };
+  tell('bad-header', 0);
+  const found = footer !== null && arePlausible(footer, size) ? footer : await findSlots(source);
+  if (found !== null) return { header: await headerAround(source, found), missingRecords: 0 };
+  // Without two slots there are no markers to go by.
+  if (isUsable) {
+    const recordCount = Math.min(own.header.recordCount, mostSlots(own.header, size));
+    return { header: { ...own.header, recordCount }, missingRecords: 0 };
+  }
+  throw historyError(
+    'these bytes are no history of fixed-size records',
+    'A perf.data file is made into one by: counterpoint convert perf.data',
+  );
+}
+
+function mostSlots({ recordsOffset, strideBytes }: HistoryPlaces, sizeBytes: number): number {
+  return Math.floor((sizeBytes - recordsOffset) / strideBytes);
+}
+
+/** Where a footer that cannot be read begins; the end where the file was cut off before it. */
+function footerOffset({ indexOffset, indexBytes }: HistoryPlaces, sizeBytes: number): number {
+  return Math.min(indexOffset + indexBytes, sizeBytes);
 }
 
 /** The rest of a header, where only places are known. */
-async function headerAround(source: ByteSource, places: HistoryPlaces): Promise<HistoryHeader> {
-  const { recordsOffset, strideBytes, headBytes, recordCount } = places;
+async function headerAround(source: ByteSource, places: FooterPlaces): Promise<HistoryHeader> {
+  const { recordsOffset, strideBytes, headBytes, recordCount, hasChecksums } = places;
   const slot = await source.read(recordsOffset, strideBytes);
   const view = new DataView(slot.buffer, slot.byteOffset, slot.length);
   const head = readSlotHead(view, 0, places);
-  const most = Math.floor((source.size - recordsOffset) / strideBytes);
   return {
     ...places,
-    recordCount: Math.min(recordCount, most),
-    firstSequence: head?.sequence ?? 0,
+    recordCount: Math.min(recordCount, mostSlots(places, source.size)),
+    firstSequence: hasChecksums ? places.firstSequence : (head?.sequence ?? 0),
     // The record's own size stands there in the byte order of its machine.
     littleEndian: head === null || view.getUint16(headBytes + 6, true) === head.bytes,
     attrsOffset: 0,
     attrsBytes: 0,
     attrCount: 0,
+    attrsChecksum: 0,
   };
 }
 
@@ -284,6 +305,7 @@ async function readAttrs(source: ByteSource, header: HistoryHeader, table: Event
   const { attrsOffset, attrsBytes, attrCount, littleEndian, recordsOffset } = header;
   if (attrsBytes > MOST_ATTRS_BYTES || attrsOffset + attrsBytes > recordsOffset) return false;
   const bytes = await source.read(attrsOffset, attrsBytes);
+  if (header.hasChecksums && checksumOf(bytes) !== header.attrsChecksum) return false;
   return attrCount > 0 && decodeEventAttrs(bytes, attrCount, littleEndian, table);
 }
 
@@ -292,40 +314,30 @@ async function nameEvents(
   source: ByteSource,
   header: HistoryHeader,
   table: EventTable,
-  damage: DamageLog,
+  tell: Tell,
 ): Promise<void> {
-  const reader = await readSideband(source, header);
-  if (reader === null || !isSidebandWhole(header, source.size) || lossAtEnd(reader) !== null)
-    damage.add('bad-sideband', header.sidebandOffset);
-  const named = reader?.events.events ?? [];
-  if (table.events.length === 0) for (const { attr, ids, name } of named) table.add(attr, ids, name);
-  else
+  const sideband = await readSideband(source, header);
+  if (sideband?.isWhole !== true) tell('bad-sideband', header.sidebandOffset);
+  const written = sideband?.reader.events.events ?? [];
+  if (table.events.length === 0) for (const { attr, ids, name } of written) table.add(attr, ids, name);
+  else {
+    // What may have become another name is none.
+    const named = sideband?.isChanged === true ? [] : written;
     table.events.forEach((event, index) => {
       event.name = named[index]?.name ?? eventNameFromAttr(event.attr);
     });
-}
-
-async function readIndex(
-  source: ByteSource,
-  { indexOffset, indexBytes, recordCount }: HistoryHeader,
-  damage: DamageLog,
-): Promise<{ times: bigint[]; step: number } | null> {
-  const times = await timesOf(source, indexOffset, indexBytes, recordCount);
-  if (times === null) damage.add('bad-index', indexOffset);
-  return times;
+  }
 }
 
 /** Null unless it is whole, has the right number of records, and grows. */
 async function timesOf(
   source: ByteSource,
-  indexOffset: number,
-  indexBytes: number,
-  recordCount: number,
+  { indexOffset, indexBytes, recordCount, hasChecksums, indexChecksum }: HistoryHeader,
 ): Promise<{ times: bigint[]; step: number } | null> {
   // A time for each record at the most.
   if (indexBytes < INDEX_HEAD_BYTES || indexBytes > INDEX_HEAD_BYTES + recordCount * 8) return null;
   const bytes = await source.read(indexOffset, indexBytes);
-  if (bytes.length < indexBytes) return null;
+  if (bytes.length < indexBytes || (hasChecksums && checksumOf(bytes) !== indexChecksum)) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const step = view.getUint32(4, true);
   if (view.getUint32(0, true) !== INDEX_MARKER || step === 0) return null;
@@ -337,10 +349,11 @@ async function timesOf(
   return times.every((time, row) => row === 0 || time >= times[row - 1]!) ? { times, step } : null;
 }
 
-/** What has no checksum is taken as it is. */
-function isIntact(piece: Uint8Array, at: number, headBytes: number, recordBytes: number): boolean {
+/** What earlier writers left without a checksum is taken as it is. */
+function isIntact(view: DataView, at: number, places: HistoryPlaces, recordBytes: number): boolean {
+  const { headBytes, hasChecksums } = places;
   if (!hasChecksum(headBytes)) return true;
-  const view = new DataView(piece.buffer, piece.byteOffset, piece.length);
   const written = view.getUint32(at + AT_CHECKSUM, true);
-  return written === 0 || written === slotChecksum(view, at, headBytes, recordBytes);
+  if (written === 0 && !hasChecksums) return true;
+  return written === slotChecksum(view, at, headBytes, recordBytes);
 }

@@ -1,5 +1,12 @@
 import { type ByteSource, CounterpointError, memorySource } from '../base/index.ts';
-import { openPerfData, type PerfDataReader, type RecordedEvent, writePerfData } from '../perfdata/index.ts';
+import {
+  lossAtEnd,
+  openPerfData,
+  type PerfDataReader,
+  type RecordedEvent,
+  writePerfData,
+} from '../perfdata/index.ts';
+import { checksumOf } from './checksum.ts';
 import { HISTORY_PAGE_BYTES, type HistoryHeader, type HistoryPlaces } from './layout.ts';
 
 /** Of a sideband that is read into memory. */
@@ -9,27 +16,28 @@ const MAGICS = ['PERFILE2', '2ELIFREP'];
 /** A writer puts the sideband at the next page behind the slots. */
 const SEARCHED_BYTES = 2 * HISTORY_PAGE_BYTES;
 
-/** All of it is there, and memory has room for it. */
-export function isSidebandWhole(
-  { sidebandOffset, sidebandBytes }: HistoryPlaces,
-  sizeBytes: number,
-): boolean {
-  const isSmall = sidebandBytes > 0 && sidebandBytes <= MOST_SIDEBAND_BYTES;
-  return isSmall && sidebandOffset + sidebandBytes <= sizeBytes;
+/** A sideband, and whether it is as it was written. */
+interface Sideband {
+  reader: PerfDataReader;
+  isWhole: boolean;
+  /** Bytes of it are others than those that were written. */
+  isChanged: boolean;
 }
 
 /**
  * The sideband of a history, or its first part where the file was cut off in it. Null where nothing of it can
  * be read.
  */
-export async function readSideband(
-  source: ByteSource,
-  { sidebandOffset, sidebandBytes }: HistoryHeader,
-): Promise<PerfDataReader | null> {
+export async function readSideband(source: ByteSource, header: HistoryHeader): Promise<Sideband | null> {
+  const { sidebandOffset, sidebandBytes, hasChecksums, sidebandChecksum } = header;
   const sizeBytes = Math.min(sidebandBytes, source.size - sidebandOffset);
   if (sidebandOffset <= 0 || sizeBytes <= 0 || sizeBytes > MOST_SIDEBAND_BYTES) return null;
+  const bytes = await source.read(sidebandOffset, sizeBytes);
+  const isAllThere = sizeBytes === sidebandBytes;
+  const isChanged = isAllThere && hasChecksums && checksumOf(bytes) !== sidebandChecksum;
   try {
-    return await openPerfData(memorySource(await source.read(sidebandOffset, sizeBytes)));
+    const reader = await openPerfData(memorySource(bytes));
+    return { reader, isChanged, isWhole: isAllThere && !isChanged && lossAtEnd(reader) === null };
   } catch (error) {
     if (!(error instanceof CounterpointError)) throw error;
     return null;

@@ -6,8 +6,9 @@ import { lossAtEnd, openPerfData, type PerfDataReader } from '../perfdata/index.
 import { corpusFiles } from '../test/corpus.ts';
 import { fixtureRecordings } from '../test/fixture-recordings.ts';
 import { comm, recording, sample } from '../test/recordings.ts';
+import { checksumAround } from './checksum.ts';
 import { isHistory, openHistory, writeHistory, writePerfDataOf } from './index.ts';
-import { FOOTER_BYTES, INDEX_STEP } from './layout.ts';
+import { AT_HEADER_CHECKSUM, FOOTER_BYTES, INDEX_STEP } from './layout.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -62,6 +63,14 @@ const manySamples = (count: number): Bytes =>
   ]);
 
 const view = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+
+/** As writers made it that knew checksums of slots only: a shorter header, and a footer of 64 bytes. */
+function asEarlier(bytes: Bytes, headerBytes: number): Bytes {
+  const earlier = bytes.slice(0, bytes.length - 32);
+  view(earlier).setUint32(8, headerBytes, true);
+  earlier[earlier.length - 64 + 7] = '1'.charCodeAt(0);
+  return earlier;
+}
 const STRIDE_AT = 12;
 const RECORDS_AT = 24;
 
@@ -245,9 +254,7 @@ test('a writer that is older or newer: what both know is read', async () => {
     Number(view(bytes).getBigUint64(RECORDS_AT, true)),
   ];
   // An older one, which knew nothing behind the first sequence number: sideband, index, attrs.
-  const older = bytes.slice();
-  view(older).setUint32(8, 48, true);
-  const old = await openHistory(older);
+  const old = await openHistory(asEarlier(bytes, 48));
   assert.deepEqual([old.count, old.firstSequence, (await old.at(9))!.timeNs], [10, 3, 19n]);
   assert.deepEqual(
     old.damage.map(({ code }) => code),
@@ -268,6 +275,8 @@ test('a writer that is older or newer: what both know is read', async () => {
   header.setUint32(STRIDE_AT, stride + 16, true);
   header.setUint32(16, 48, true);
   for (const at of [48, 64]) header.setBigUint64(at, header.getBigUint64(at, true) + 160n, true);
+  const page = new DataView(newer.buffer, 0, 4096);
+  header.setUint32(AT_HEADER_CHECKSUM, checksumAround(page, AT_HEADER_CHECKSUM), true);
   const young = await openHistory(newer);
   assert.deepEqual(young.damage, []);
   assert.deepEqual((await young.at(9))!.record, (await (await openHistory(bytes)).at(9))!.record);
@@ -297,12 +306,65 @@ test('whatever is damaged in a slot is noticed, and the others are read; without
       assert.equal(history.damagedRecords, 1);
     }
   // A writer that knows of no checksum leaves 0.
-  const without = bytes.slice();
+  const without = asEarlier(bytes, 128);
   view(without).setUint32(slot + 24, 0, true);
   without[slot + 32 + recordBytes - 1]! ^= 1;
   const history = await openHistory(without);
   assert.notEqual(await history.at(4), null);
   assert.deepEqual(history.damage, []);
+});
+
+test('damage of what names events, and of numbers of page 0, is told where it is', async () => {
+  const bytes = await toHistory(manySamples(700));
+  const size = bytes.length;
+  const sideband = Number(view(bytes).getBigUint64(48, true));
+  const index = Number(view(bytes).getBigUint64(64, true));
+  const whole = await openHistory(bytes);
+  const name = Buffer.from(bytes).indexOf(whole.events[0]!.name, sideband);
+  for (const [at, code, offset] of [
+    [16, 'bad-header', 0],
+    [64, 'bad-header', 0],
+    [128, 'bad-header', 0],
+    [170, 'bad-attrs', 160],
+    [name, 'bad-sideband', sideband],
+    [index - 40, 'bad-sideband', sideband],
+    [index + 20, 'bad-index', index],
+    [size - 64, 'no-footer', size - FOOTER_BYTES],
+  ] as const) {
+    const damaged = bytes.slice();
+    damaged.set(Uint8Array.of(0xce, 0x70, 0x81, 0x4d, 0x1f, 0xee, 0x9a, 0x0b), at);
+    const history = await openHistory(damaged);
+    assert.deepEqual(history.damage[0], { code, count: 1, firstOffset: offset }, `byte ${at}`);
+    // A name that may be another one by now is not taken: the attr has one, too.
+    assert.equal(history.events[0]!.name, code === 'bad-sideband' ? 'cpu-clock:HG' : 'cpu-clock', code);
+    assert.equal((await history.at(699))!.timeNs, 709n);
+    assert.equal(await history.find(409n), 399);
+  }
+  // An earlier writer's header has no checksum: its places may be anywhere, what is told may not.
+  const earlier = asEarlier(bytes, 128);
+  earlier.fill(0xce, 64, 72);
+  for (const { firstOffset } of (await openHistory(earlier)).damage) assert.ok(firstOffset <= earlier.length);
+});
+
+test('with page 0 and the first slot gone, the others have their numbers', async () => {
+  const bytes = await toHistory(manySamples(20), 30);
+  const from = Number(view(bytes).getBigUint64(RECORDS_AT, true));
+  const history = await openHistory(bytes.fill(0, 0, from + 16));
+  assert.equal(await history.at(0), null);
+  assert.equal((await history.at(19))!.sequence, 49);
+});
+
+test('an index is not made of damaged times', async () => {
+  const bytes = await toHistory(manySamples(3 * INDEX_STEP));
+  const [stride, from, index] = [
+    view(bytes).getUint32(STRIDE_AT, true),
+    Number(view(bytes).getBigUint64(RECORDS_AT, true)),
+    Number(view(bytes).getBigUint64(64, true)),
+  ];
+  bytes.fill(0xff, index, index + 8);
+  bytes.fill(0x7f, from + INDEX_STEP * stride + 16, from + INDEX_STEP * stride + 24);
+  const history = await openHistory(bytes);
+  assert.equal(await history.find(10n + BigInt(2 * INDEX_STEP + 5)), 2 * INDEX_STEP + 5);
 });
 
 test('other bytes are refused', async () => {

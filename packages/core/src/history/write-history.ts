@@ -26,6 +26,7 @@ import {
   type WrittenEvent,
   writePerfData,
 } from '../perfdata/index.ts';
+import { checksumOf } from './checksum.ts';
 import { encodeEventAttrs } from './event-attrs.ts';
 import {
   AT_CHECKSUM,
@@ -104,12 +105,12 @@ export async function writeHistory(
   const found = await measure(await openPerfData(source), scan);
   const header = plan(found, firstSequence);
   await write(firstPage(header, found.attrs));
-  const times = await writeSlots(await openPerfData(source), header, write, scan);
+  await writeSlots(await openPerfData(source), header, write, scan);
   const slotsEnd = header.recordsOffset + header.recordCount * header.strideBytes;
   await write(padding(header.sidebandOffset - slotsEnd));
   await write(found.sideband);
   await write(padding(header.indexOffset - header.sidebandOffset - header.sidebandBytes));
-  await write(encodeIndex(times));
+  await write(found.index);
   const footer = encodeFooter(header);
   await write(footer);
   return {
@@ -131,12 +132,14 @@ interface Measured {
   attrCount: number;
   /** A recording without samples. */
   sideband: Uint8Array<ArrayBuffer>;
+  index: Uint8Array<ArrayBuffer>;
   loss: LossEntry[];
   damage: Damage[];
 }
 
 async function measure(reader: PerfDataReader, scan: ScanOptions): Promise<Measured> {
   const others: Uint8Array[] = [];
+  const times: bigint[] = [];
   let records = 0;
   let largestBytes = 0;
   let latest = 0n;
@@ -144,8 +147,9 @@ async function measure(reader: PerfDataReader, scan: ScanOptions): Promise<Measu
     {
       record(view, start, end, type) {
         if (type === PERF_RECORD_SAMPLE) {
-          records++;
           latest = timeOf(reader, view, start, end);
+          if (records % INDEX_STEP === 0) times.push(latest);
+          records++;
           largestBytes = Math.max(largestBytes, end - start);
         } else if (!OF_FILES.has(type) && !(reader.isPipe && OF_STREAMS.has(type)))
           others.push(new Uint8Array(view.buffer, view.byteOffset + start, end - start).slice());
@@ -175,6 +179,7 @@ async function measure(reader: PerfDataReader, scan: ScanOptions): Promise<Measu
       features,
       littleEndian,
     }),
+    index: encodeIndex(times),
     loss,
     damage: reader.damage.list(),
   };
@@ -202,7 +207,7 @@ function timeOf(reader: PerfDataReader, view: DataView, start: number, end: numb
 }
 
 function plan(found: Measured, firstSequence: number): HistoryHeader {
-  const { records, littleEndian, attrs, attrCount, sideband } = found;
+  const { records, littleEndian, attrs, attrCount, sideband, index } = found;
   const strideBytes = upTo(SLOT_HEAD_BYTES + Math.max(8, found.largestBytes), 8);
   const recordsOffset = upTo(HEADER_BYTES + attrs.length, HISTORY_PAGE_BYTES);
   const sidebandOffset = upTo(recordsOffset + records * strideBytes, HISTORY_PAGE_BYTES);
@@ -215,10 +220,14 @@ function plan(found: Measured, firstSequence: number): HistoryHeader {
     sidebandOffset,
     sidebandBytes: sideband.length,
     indexOffset: upTo(sidebandOffset + sideband.length, 8),
-    indexBytes: INDEX_HEAD_BYTES + Math.ceil(records / INDEX_STEP) * 8,
+    indexBytes: index.length,
     attrsOffset: HEADER_BYTES,
     attrsBytes: attrs.length,
     attrCount,
+    hasChecksums: true,
+    attrsChecksum: checksumOf(attrs),
+    sidebandChecksum: checksumOf(sideband),
+    indexChecksum: checksumOf(index),
     littleEndian,
   };
 }
@@ -230,15 +239,13 @@ function firstPage(header: HistoryHeader, attrs: Uint8Array): Uint8Array<ArrayBu
   return page;
 }
 
-/** Gives the times for the index. */
 async function writeSlots(
   reader: PerfDataReader,
   header: HistoryHeader,
   write: PieceWriter,
   scan: ScanOptions,
-): Promise<bigint[]> {
+): Promise<void> {
   const { strideBytes, headBytes } = header;
-  const times: bigint[] = [];
   const full: Uint8Array<ArrayBuffer>[] = [];
   const room = Math.max(1, Math.floor(PIECE_BYTES / strideBytes));
   let piece = new Uint8Array(room * strideBytes);
@@ -250,7 +257,6 @@ async function writeSlots(
       record(record, start, end, type) {
         if (type !== PERF_RECORD_SAMPLE) return;
         const time = timeOf(reader, record, start, end);
-        if (count % INDEX_STEP === 0) times.push(time);
         view.setUint32(at, SLOT_MARKER, true);
         view.setUint32(at + 4, end - start, true);
         view.setBigUint64(at + 8, BigInt(header.firstSequence + count), true);
@@ -275,7 +281,6 @@ async function writeSlots(
   );
   for (const one of full) await write(one);
   if (at > 0) await write(piece.subarray(0, at));
-  return times;
 }
 
 /** `marker | step | count | times`. */
