@@ -95,12 +95,13 @@ const TRACE: Record<string, string[]> = {
 
 const NODE: Record<string, string[]> = {
   files: [],
+  leftovers: [],
   sys: [],
   options: [],
   probe: ['sys'],
   target: ['sys', 'options'],
   pmu: ['files', 'sys', 'probe', 'options'],
-  'perf-events': ['sys', 'probe', 'target'],
+  'perf-events': ['leftovers', 'sys', 'probe', 'target'],
   sources: ['pmu', 'perf-events'],
   counting: ['files', 'sys', 'options', 'probe', 'target', 'pmu', 'perf-events'],
   bpf: ['sys', 'options', 'probe'],
@@ -130,6 +131,7 @@ const NODE: Record<string, string[]> = {
   history: ['files', 'locate', 'options'],
   flight: [
     'files',
+    'leftovers',
     'sys',
     'options',
     'bpf',
@@ -141,9 +143,9 @@ const NODE: Record<string, string[]> = {
     'history',
     'javascript',
   ],
-  archive: ['locate'],
-  open: ['options', 'locate', 'history', 'archive'],
-  profiler: ['files', 'sys', 'options', 'perf-events', 'record', 'open'],
+  archive: ['leftovers', 'locate'],
+  open: ['leftovers', 'options', 'locate', 'history', 'archive'],
+  profiler: ['files', 'leftovers', 'sys', 'options', 'perf-events', 'record', 'open'],
   trace: [],
   stat: ['sys', 'options', 'target', 'perf-events', 'counting'],
   'code-cache': [],
@@ -168,6 +170,7 @@ const NODE: Record<string, string[]> = {
   ],
   cli: [
     'files',
+    'leftovers',
     'sys',
     'probe',
     'target',

@@ -1,12 +1,12 @@
 import { createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { type Archive, openArchive } from '@counterpoint/core/archive';
 import { type ByteSource, CounterpointError } from '@counterpoint/core/base';
+import { temporaryDirectory } from '../leftovers/index.ts';
 import { type FileSource, openFileSource } from '../locate/index.ts';
 import { bunzip2, isBzip2 } from './bzip2.ts';
 
@@ -39,7 +39,7 @@ export async function openArchiveFile(
 
 /** The content in a file that has no name any more. */
 async function inflatedFile(source: FileSource, isGzip: boolean): Promise<FileSource> {
-  const folder = await mkdtemp(join(tmpdir(), 'counterpoint-archive-'));
+  const folder = await temporaryDirectory('archive');
   try {
     const path = join(folder, 'archive.tar');
     const output = createWriteStream(path, { mode: 0o600 });

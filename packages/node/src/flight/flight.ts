@@ -6,7 +6,7 @@ import {
   type OpenTarget,
   type PlannedEvent,
   planEvents,
-  removeLeftProbes,
+  removeLeftovers,
   type SampledEvents,
 } from '../perf-events/index.ts';
 import {
@@ -81,7 +81,7 @@ export async function flight(options: FlightOptions): Promise<FlightRecorder> {
   const { keepMs = DEFAULT_KEEP_MS, clockId = CLOCK_MONOTONIC, memoryBytes = DEFAULT_MEMORY_BYTES } = options;
   const sys = options.sys ?? realSys;
   const notes: Note[] = [];
-  removeLeftProbes(sys);
+  removeLeftovers(sys);
   const request = { callGraph: true, clockId, ...withRate(options) };
   const scope = scopeOf(request);
   const triggers = await Promise.all((options.on ?? []).map(parseTrigger));

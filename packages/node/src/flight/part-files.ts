@@ -4,9 +4,9 @@
  *
  *   flight-20261123-180259.417-3.data.counterpoint_4711_88213_4026531836.part
  */
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { addNote, groupOf, hasEnded, type Note, ownerOf, thisOwner } from '../perf-events/index.ts';
+import { groupOf, leftNames, thisOwner } from '../leftovers/index.ts';
+import { addNote, type Note } from '../perf-events/index.ts';
 import { removeFile } from './dump-files.ts';
 
 const REST = /^-\d{8}-\d{6}\.\d{3}-\d+\.\w+(?:\.data)?\.(counterpoint_[\d_]+)\.part$/;
@@ -18,10 +18,10 @@ export function partOf(path: string): string {
 
 /**
  * Remove what recorders of the same output have left that were killed; never a file of one that runs. Whether
- * one of another container runs cannot always be known: its files stay.
+ * one of another container or machine runs cannot always be known: its files stay.
  */
 export function removeLeftParts(directory: string, prefix: string, notes: Note[]): void {
-  const left = namesIn(directory).filter((name) => isLeft(name, prefix));
+  const left = leftParts(directory, prefix);
   for (const name of left) {
     const path = join(directory, name);
     try {
@@ -40,16 +40,12 @@ export function removeLeftParts(directory: string, prefix: string, notes: Note[]
 }
 
 /** None where it may be written to and not read. */
-function namesIn(directory: string): string[] {
+function leftParts(directory: string, prefix: string): string[] {
+  const groupIn = (name: string) =>
+    name.startsWith(prefix) ? REST.exec(name.slice(prefix.length))?.[1] : undefined;
   try {
-    return readdirSync(directory);
+    return leftNames(directory, groupIn, (stat) => stat.isFile());
   } catch {
     return [];
   }
-}
-
-function isLeft(name: string, prefix: string): boolean {
-  const group = name.startsWith(prefix) ? REST.exec(name.slice(prefix.length))?.[1] : undefined;
-  const owner = group === undefined ? null : ownerOf(group);
-  return owner !== null && hasEnded(owner);
 }

@@ -1,6 +1,6 @@
 import { createReadStream, createWriteStream, fstatSync, type ReadStream } from 'node:fs';
-import { mkdtemp, rm, stat } from 'node:fs/promises';
-import { hostname, release, tmpdir } from 'node:os';
+import { rm, stat } from 'node:fs/promises';
+import { hostname, release } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
@@ -49,6 +49,7 @@ import type { SymbolDriver } from '@counterpoint/core/symbols';
 import { FramelessCode, hasRawUserStacks, withUnwoundStacks } from '@counterpoint/core/unwind';
 import type { ItraceOptions } from '@counterpoint/trace/perf';
 import { openArchiveFile } from '../archive/index.ts';
+import { temporaryDirectory } from '../leftovers/index.ts';
 import {
   diskDriver,
   isBesideRings,
@@ -533,7 +534,7 @@ function placesOf({ symfs }: RecordingOptions): { symfs?: string } {
 
 /** The file has no name any more once it is open, and is gone with the recording. */
 async function openKept(stream: ByteStream, name: string, options: RecordingOptions): Promise<Recording> {
-  const folder = await mkdtemp(join(tmpdir(), 'counterpoint-'));
+  const folder = await temporaryDirectory('stream');
   try {
     const path = join(folder, 'perf.data');
     await pipeline(stream, createWriteStream(path, { mode: 0o600 }));

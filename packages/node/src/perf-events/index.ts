@@ -24,8 +24,7 @@ export {
   type SamplingOptions,
 } from './plan-events.ts';
 export type { EventChange, PlannedEvent } from './planned-event.ts';
-export { PROBE_FILES, removeLeftProbes } from './probe-definitions.ts';
-export { groupOf, hasEnded, ownerOf, thisOwner } from './probe-owner.ts';
+export { PROBE_FILES, removeLeftovers } from './probe-definitions.ts';
 export {
   ALL_REGISTERS,
   REGISTER_NAMES,

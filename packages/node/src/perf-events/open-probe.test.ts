@@ -5,12 +5,12 @@ import { describe, test } from 'node:test';
 import { PERF_TYPE_SOFTWARE, PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
 import type { Probe } from '@counterpoint/core/events';
 import { makeAttr } from '@counterpoint/core/records';
+import { groupOf, thisOwner } from '../leftovers/index.ts';
 import { FakeSys } from '../sys/fake-sys.ts';
 import { SysError } from '../sys/index.ts';
 import { temporaryFolder } from '../test/perf.ts';
 import type { Note } from './notes.ts';
 import { descriptorsOf, openPlannedEvent } from './open-event.ts';
-import { groupOf, thisOwner } from './probe-owner.ts';
 
 const PMU = 8;
 const malloc: Probe = {

@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
 import type { Probe } from '@counterpoint/core/events';
+import { groupOf, hasEnded, ownerOf, removeLeftDirectories, thisOwner } from '../leftovers/index.ts';
 import { type Sys, SysError } from '../sys/index.ts';
-import { groupOf, hasEnded, newProbeName, ownerOf, thisOwner } from './probe-owner.ts';
 
 /**
  * Probes that children inherit. The kernel's probe PMUs cannot give them: where a thread is made, the kernel
@@ -15,7 +16,7 @@ import { groupOf, hasEnded, newProbeName, ownerOf, thisOwner } from './probe-own
  *
  * A definition lasts as long as an event is open on it. The kernel refuses to remove one that
  * is in use (EBUSY), and what a killed process left is removed by the next that defines a
- * probe, and by each flight recorder.
+ * probe, and by each verb that records or counts.
  */
 export interface HeldProbe {
   /** `config` of a tracepoint event. */
@@ -152,8 +153,21 @@ export function holdProbe(sys: Sys, probe: Probe): HeldProbe {
   return definitionsOf(sys).hold(probe);
 }
 
-/** Remove what processes that were killed left in tracefs, as far as this user may. */
-export function removeLeftProbes(sys: Sys): void {
+/**
+ * Of one group are all threads of a process, and there may be several copies of this
+ * library: chance keeps them apart.
+ */
+function newProbeName(): string {
+  return `p${randomBytes(6).toString('hex')}`;
+}
+
+/** Remove what processes that were killed left behind, as far as this user may. Fails nothing. */
+export function removeLeftovers(sys: Sys): void {
+  removeLeftDirectories();
+  removeLeftProbes(sys);
+}
+
+function removeLeftProbes(sys: Sys): void {
   for (const kind of ['uprobe', 'kprobe'] as const)
     try {
       definitionsOf(sys).sweep(kind);

@@ -1,8 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CounterpointError } from '@counterpoint/core/base';
 import { type JavascriptView, viewJavascript } from '@counterpoint/core/query';
+import { temporaryDirectory } from '../leftovers/index.ts';
 import { openRecording } from '../open/index.ts';
 import {
   checkMade,
@@ -86,7 +86,7 @@ async function start(caller: string, options: OwnProfileOptions): Promise<Runnin
   requireLinux(caller);
   checkOptions(caller, options, OPTIONS);
   const { frequency = DEFAULT_FREQUENCY_HZ, events, view = 'charge' } = options;
-  const folder = await mkdtemp(join(tmpdir(), 'counterpoint-profile-'));
+  const folder = await temporaryDirectory('profile');
   const output = join(folder, 'perf.data');
   const recorder = new RecorderProcess({
     pid: process.pid,

@@ -7,6 +7,7 @@ import {
   noteDeadBreakpoints,
   type PlannedEvent,
   planEvents,
+  removeLeftovers,
   ringCount,
   type SampledEvents,
 } from '../perf-events/index.ts';
@@ -55,6 +56,7 @@ export async function runRecorder(
   const sys = wanted.sys ?? realSys;
   const notes: Note[] = [];
   wanted.signal?.throwIfAborted();
+  removeLeftovers(sys);
   const asked = wanted.eventLoops === true ? await withEventLoops(wanted) : wanted;
   const scope = scopeOf(asked);
   const options = await withChosenStacks(withPerThread(asked, scope), scope, notes);

@@ -1,6 +1,6 @@
 import { CounterpointError } from '@counterpoint/core/base';
 import { type CountingSession, type CountingTarget, openCounting } from '../counting/index.ts';
-import { type Note, takenNotes } from '../perf-events/index.ts';
+import { type Note, removeLeftovers, takenNotes } from '../perf-events/index.ts';
 import { realSys, requireLinux, type Sys } from '../sys/index.ts';
 import {
   type ExitStatus,
@@ -51,6 +51,7 @@ export async function countRun(options: RunOptions): Promise<RunResult> {
       'the run was aborted before it began: nothing was started',
       'Start it again with another signal.',
     );
+  removeLeftovers(options.sys ?? realSys);
   using held = command.length === 0 ? null : launchHeld(command, options.launch ?? {});
   const sessions = openPatiently(options, held);
   const watches = watchesOf(options, held);

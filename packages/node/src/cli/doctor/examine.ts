@@ -1,4 +1,5 @@
 import { exclusiveHolder } from '../../counting/index.ts';
+import { removeLeftovers } from '../../perf-events/index.ts';
 import { checkIntelPt, examinePmus, readCpuIdentities, SysfsPmu } from '../../pmu/index.ts';
 import { type Check, type Examination, examineMachine, realFiles } from '../../probe/index.ts';
 import { realSys } from '../../sys/index.ts';
@@ -9,6 +10,7 @@ const DEVICES = '/sys/bus/event_source/devices';
 
 /** What every room says of this machine, in the order in which it is shown. */
 export async function examineEverything(): Promise<Examination> {
+  removeLeftovers(realSys);
   const examination = examineMachine(realSys, onlineCpus().length);
   const cpusOf = (pmu: string) => {
     const text = SysfsPmu.read(DEVICES, pmu)?.cpus;

@@ -1,10 +1,10 @@
 import { createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { printable } from '@counterpoint/core/base';
 import { type BuildIdEntry, openPerfData } from '@counterpoint/core/perfdata';
+import { temporaryDirectory } from '../../leftovers/index.ts';
 import { type FileSource, openFileSource } from '../../locate/index.ts';
 import { EXIT_OK, type VerbContext } from '../common/args.ts';
 import { UsageError } from '../common/usage-error.ts';
@@ -53,7 +53,7 @@ async function openInput(path: string): Promise<{ source: FileSource; done(): Pr
     const source = await openFileSource(path);
     return { source, done: () => source.close() };
   }
-  const folder = await mkdtemp(join(tmpdir(), 'counterpoint-inject-'));
+  const folder = await temporaryDirectory('inject');
   const remove = () => rm(folder, { recursive: true, force: true });
   try {
     const kept = join(folder, 'stream');

@@ -1,9 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Diagnostic } from '@counterpoint/core/base';
 import { writeLoopSvg } from '@counterpoint/core/export';
 import type { LoopRow, LoopsAnswer } from '@counterpoint/core/query';
+import { temporaryDirectory } from '../../leftovers/index.ts';
 import { openRecording } from '../../open/index.ts';
 import type { Note } from '../../perf-events/index.ts';
 import { type RecordOptions, record } from '../../record/index.ts';
@@ -49,7 +49,7 @@ export async function runLoop(context: Context): Promise<number> {
   requireLinux('loop');
   const kept = args.string('record');
   if (kept !== undefined) return await watch(context, kept);
-  const folder = await mkdtemp(join(tmpdir(), 'counterpoint-loop-'));
+  const folder = await temporaryDirectory('loop');
   try {
     return await watch(context, join(folder, 'perf.data'));
   } finally {

@@ -1,0 +1,3 @@
+export { leftNames } from './left-names.ts';
+export { groupOf, hasEnded, ownerOf, thisOwner } from './owner.ts';
+export { removeLeftDirectories, temporaryDirectory } from './temporary-directory.ts';
