@@ -28,6 +28,12 @@ export class StackMemory {
     this.#lo = littleEndian ? 0 : 4;
   }
 
+  /** Whether the copy has all of these bytes. */
+  holds(address: number, bytes: number): boolean {
+    const at = address - this.start;
+    return at >= 0 && at + bytes <= this.size;
+  }
+
   /**
    * A word of memory; NaN where the copy does not have it. Above 2^53 it is rounded: then it is no address.
    */

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { ARM64, type Architecture, I386, X86_64 } from './architectures.ts';
 import { REGISTER_AT_OFFSET, REGISTER_UNDEFINED, type UnwindRule } from './call-frame-program.ts';
 import {
   type FindRule,
   NO_CODE,
+  NO_FRAME_POINTER,
   NO_RULE,
   RULE_WAITS,
   STACK_CUT,
@@ -34,7 +35,7 @@ interface Sampled {
   words: number[];
   registers?: Record<number, number>;
   /** Code of the program, by distance from its beginning, where its functions begin. */
-  rules: Record<number, UnwindRule | typeof NO_RULE | typeof RULE_WAITS>;
+  rules: Record<number, UnwindRule | typeof NO_RULE | typeof RULE_WAITS | typeof NO_FRAME_POINTER>;
   at?: number;
 }
 
@@ -161,4 +162,89 @@ test('32-bit programs have words of four bytes', () => {
     },
   });
   assert.deepEqual(found, { end: STACK_WHOLE, frames: [0, 0x104, 0x208] });
+});
+
+test('a caller that is in no code is not shown, however it was found', () => {
+  const rules = { 0: rule({}), 256: NO_RULE } as const;
+  const elsewhere = CODE + 0x5005;
+  assert.deepEqual(unwind({ words: [elsewhere], rules }), { end: STACK_LOST, frames: [0] });
+  const registers = { [X86_64.framePointer]: STACK };
+  const words = [STACK + 32, elsewhere];
+  assert.deepEqual(unwind({ words, rules: { 0: NO_RULE }, registers }), { end: STACK_LOST, frames: [0] });
+  // Of the sample itself the kernel knows where it was.
+  assert.deepEqual(unwind({ words: [CODE], rules, at: 0x5000 }), { end: STACK_LOST, frames: [0x5000] });
+});
+
+describe('i386: a signal is known by what the kernel put on the stack', () => {
+  const BUSY = 0;
+  const HANDLER = 0x100;
+  const TRAMPOLINE = 0x200;
+  const APP = 0x300;
+  const esp = I386.stackPointer;
+  const frameOf = (cfaOffset: number) =>
+    rule({
+      cfaRegister: esp,
+      cfaOffset,
+      registers: Int32Array.of(8, REGISTER_AT_OFFSET, -4),
+      returnColumn: 8,
+    });
+  const outermost = rule({
+    cfaRegister: esp,
+    registers: Int32Array.of(8, REGISTER_UNDEFINED, 0),
+    returnColumn: 8,
+  });
+  /** The kernel's frame begins behind the return addresses of `busy` and the handler. */
+  const FRAME = STACK + 4 + 4;
+  const STACK_BEFORE = FRAME + 1024;
+
+  /** `struct sigcontext_32`: the interrupted code was in `busy`, too, which `app` had called. */
+  function savedRegisters(at: Map<number, number>, from: number): void {
+    const values = { 16: 0xd1, 20: 0x51, 24: 0xeb, 28: STACK_BEFORE, 32: 0xeb5, 56: CODE + 0x10, 60: 0x23 };
+    for (const [place, value] of Object.entries(values)) at.set(from + Number(place), value);
+    at.set(STACK_BEFORE, CODE + APP + 5);
+  }
+
+  function unwindSignal(at: Map<number, number>, endAt = STACK_BEFORE + 4) {
+    at.set(STACK, CODE + HANDLER + 5);
+    at.set(STACK + 4, 0);
+    at.set(FRAME, CODE + TRAMPOLINE);
+    const words = Array.from({ length: (endAt - STACK) / 4 }, (_, n) => at.get(STACK + n * 4) ?? 0);
+    const rules = {
+      [BUSY]: frameOf(4),
+      [HANDLER]: frameOf(8),
+      // The byte before the trampoline is another function's, or nobody's.
+      [TRAMPOLINE - 1]: NO_FRAME_POINTER,
+      [APP]: outermost,
+    } as const;
+    return unwind({ architecture: I386, words, rules, at: 0x20 });
+  }
+  const WHOLE = { end: STACK_WHOLE, frames: [0x20, HANDLER + 4, TRAMPOLINE - 1, 0x10, APP + 4] };
+
+  test('struct sigframe_ia32, by the code that nobody runs', () => {
+    const at = new Map<number, number>();
+    at.set(FRAME + 4, 10);
+    savedRegisters(at, FRAME + 8);
+    at.set(FRAME + 724, 0x0077_b858);
+    at.set(FRAME + 728, 0x80cd_0000);
+    assert.deepEqual(unwindSignal(at), WHOLE);
+  });
+
+  test('struct rt_sigframe_ia32 (SA_SIGINFO), by its pointers into itself', () => {
+    const at = new Map<number, number>();
+    at.set(FRAME + 4, 10);
+    at.set(FRAME + 8, FRAME + 16);
+    at.set(FRAME + 12, FRAME + 144);
+    savedRegisters(at, FRAME + 164);
+    assert.deepEqual(unwindSignal(at), WHOLE);
+    // On another stack than the handler's: one frame more is known, and no word of that stack.
+    at.set(FRAME + 164 + 28, STACK + 0x1_0000);
+    assert.deepEqual(unwindSignal(at), { end: STACK_CUT, frames: WHOLE.frames.slice(0, 4) });
+    // The copy ends in it.
+    assert.deepEqual(unwindSignal(at, FRAME + 164), { end: STACK_LOST, frames: WHOLE.frames.slice(0, 3) });
+  });
+
+  test('a stack that is neither ends there', () => {
+    const at = new Map([[STACK_BEFORE, CODE + APP + 5]]);
+    assert.deepEqual(unwindSignal(at), { end: STACK_LOST, frames: WHOLE.frames.slice(0, 3) });
+  });
 });

@@ -27,9 +27,13 @@ export const NO_RULE = 0;
 /** No code is there. */
 export const NO_CODE = 1;
 export const RULE_WAITS = 2;
+/** Nothing tells how the code there is left, and it keeps no frame pointer. */
+export const NO_FRAME_POINTER = 3;
 
 /** How the function that has this address is left. */
-export type FindRule = (address: number) => UnwindRule | typeof NO_RULE | typeof NO_CODE | typeof RULE_WAITS;
+export type FindRule = (
+  address: number,
+) => UnwindRule | typeof NO_RULE | typeof NO_CODE | typeof RULE_WAITS | typeof NO_FRAME_POINTER;
 
 /** As many as the largest copy of a stack (64 KiB) can hold, at two words each. */
 export const MOST_FRAMES = 4096;
@@ -59,24 +63,29 @@ export class StackUnwinder {
 
   /** `registers` and `memory` are those of the sample; both are used up. */
   unwind(findRule: FindRule): StackEnd {
-    const { programCounter } = this.#architecture;
+    const { programCounter, leaveSignal } = this.#architecture;
     let address = this.registers[programCounter]!;
     this.count = 0;
     for (;;) {
       // A return address of 0: nobody called.
       if (!this.#isCode(address)) return address === -1 ? STACK_WHOLE : STACK_LOST;
       if (this.count === MOST_FRAMES) return STACK_CUT;
-      this.addresses[this.count++] = address;
       const rule = findRule(address);
       if (rule === RULE_WAITS) return STACK_WAITS;
+      // What is in no code has called nobody. Where the sample itself was the kernel knows.
+      if (rule === NO_CODE && this.count > 0) return STACK_LOST;
+      this.addresses[this.count++] = address;
       if (rule === NO_CODE) return STACK_LOST;
       const isKnown = typeof rule === 'object';
+      if (!isKnown && leaveSignal?.(this.memory, this.registers) === true) {
+        address = this.registers[programCounter]!;
+        continue;
+      }
+      if (rule === NO_FRAME_POINTER) return STACK_LOST;
       if (isKnown ? isOutermost(rule) : this.#hasNoCaller()) return STACK_WHOLE;
       if (!(isKnown ? this.#byRule(rule) : this.#byFramePointer()))
         return this.memory.wasBeyond ? STACK_CUT : STACK_LOST;
       address = this.registers[programCounter]! - (isKnown && rule.isSignalFrame ? 0 : 1);
-      // A frame that a frame pointer led to may be no frame.
-      if (!isKnown && this.#isCode(address) && findRule(address) === NO_CODE) return STACK_LOST;
     }
   }
 

@@ -1,8 +1,9 @@
 import type { Diagnostic } from '../base/index.ts';
+import { EM_386 } from '../elf/index.ts';
 import { type Mapping, mappingKind, type Process } from '../machine/index.ts';
 import type { SymbolDriver } from '../symbols/index.ts';
 import type { UnwindRule } from './call-frame-program.ts';
-import { type FindRule, NO_CODE, NO_RULE, RULE_WAITS } from './stack-unwinder.ts';
+import { type FindRule, NO_CODE, NO_FRAME_POINTER, NO_RULE, RULE_WAITS } from './stack-unwinder.ts';
 import { loadUnwindBinary, type UnwindBinary, type WantedBinary } from './unwind-binary.ts';
 
 /** Rules that are kept: a power of two. A program has some thousand places where it is sampled, or calls. */
@@ -53,13 +54,12 @@ export class UnwindRules {
     if (mapping === null) return NO_CODE;
     const binary = mapping.binary < 0 ? this.#indexOf(mapping) : mapping.binary;
     const loaded = this.#loaded[binary];
-    if (loaded === null) return NO_RULE;
     if (loaded === undefined) {
       this.#waitsFor = binary;
       return RULE_WAITS;
     }
     // Rules in the registers of another architecture say nothing here.
-    if (loaded.machine !== this.#machine) return NO_RULE;
+    if (loaded === null || loaded.machine !== this.#machine) return this.#withoutRules(mapping);
     const offset = address - mapping.start + mapping.pageOffset;
     const slot = (Math.imul(offset | 0, HASH) ^ binary) & (CACHED_RULES - 1);
     if (this.#slotBinary[slot] !== binary || this.#slotOffset[slot] !== offset) {
@@ -69,6 +69,11 @@ export class UnwindRules {
     }
     return this.#slotRule[slot]!;
   };
+
+  /** The vdso of 32-bit programs, which is in no file, has code that keeps no frame pointers. */
+  #withoutRules({ path }: Mapping): typeof NO_RULE | typeof NO_FRAME_POINTER {
+    return this.#machine === EM_386 && mappingKind(path) === 'vdso' ? NO_FRAME_POINTER : NO_RULE;
+  }
 
   /** Loads the binary for which `find` said RULE_WAITS. */
   async load(): Promise<void> {

@@ -128,6 +128,23 @@ test('records that come while a file is opened wait for their turn', async () =>
   assert.deepEqual(order, ['app', 'map', ...times.flatMap((time) => [String(time), `name${time}`])]);
 });
 
+test('the vdso of a 32-bit program keeps no frame pointers: without its rules a stack ends there', async () => {
+  const vdso = mmap2(10, 0xf7f0_0000n, 0x1000n, '[vdso]', 2n);
+  // Whatever the frame pointer is: here it would lead to a caller in the app.
+  const record = stackSample({ words: [], bp: 0n, abi: 1 }, true);
+  record.sample.userRegisters!.registers = [0x1000n, 0x1000n, 0xf7f0_0010n];
+  const bytes = new Uint8Array(16);
+  new DataView(bytes.buffer).setUint32(0, 0x1008, true);
+  new DataView(bytes.buffer).setUint32(4, 0x1105, true);
+  record.sample.userStack = { bytes, dynamicSize: 16 };
+  const { found, added } = await unwound([...MAPS, vdso, record]);
+  assert.deepEqual(samplesOf(found)[0]!.sample.callchain!.slice(3), [0xf7f0_0010n]);
+  assert.deepEqual(
+    added!.losses.map(({ kind }) => kind),
+    ['user-stack-not-unwound'],
+  );
+});
+
 describe('what is missing is told', () => {
   const lossesOf = async (...facts: StackFacts[]) => {
     const { added } = await unwound([...MAPS, ...facts.map((one) => stackSample(one, true))]);
