@@ -26,7 +26,7 @@ const CORE: Record<string, string[]> = {
   symbols: ['base', 'elf', 'jit'],
   'source-maps': ['base'],
   archive: ['base', 'symbols'],
-  unwind: ['base', 'abi', 'loss', 'records', 'perfdata', 'elf', 'machine', 'symbols'],
+  unwind: ['base', 'abi', 'loss', 'records', 'perfdata', 'elf', 'jit', 'machine', 'symbols'],
   profile: ['base', 'loss'],
   ingest: [
     'base',

@@ -12,6 +12,7 @@ import {
 } from '../jit/index.ts';
 import type { PerfDataReader } from '../perfdata/index.ts';
 import { orderByAddress } from '../symbols/index.ts';
+import { CodeDumps } from './code-dumps.ts';
 import { RecordedFiles } from './recorded-files.ts';
 
 /** A map that travels with the recording, and how many of its lines were there when. */
@@ -28,10 +29,12 @@ interface TimedFiles {
 }
 
 /**
- * Which generated code was where and when, of processes whose recording tells it. A pipe brings it behind the
- * samples: of a pipe nothing is known.
+ * Which generated code was where and when, of processes whose recording tells it, or which wrote a dump of
+ * it. A pipe brings what is recorded behind the samples: there only dumps tell it.
  */
 export class CodeHistories {
+  /** What processes wrote themselves. Where their times are of the samples' clock, nobody knows better. */
+  readonly dumps = new CodeDumps();
   readonly #files = new Map<number, TimedFiles>();
   readonly #maps = new Map<number, TimedMap | null>();
   readonly #histories = new Map<number, CodeHistory | null>();
@@ -54,11 +57,15 @@ export class CodeHistories {
   }
 
   get isEmpty(): boolean {
-    return this.#files.size === 0;
+    return this.#files.size === 0 && this.dumps.generation === 0;
   }
 
-  /** Of times that are damaged, in one note. */
+  /** Of times that are damaged, in one note; of dumps that are, too. */
   get diagnostics(): Diagnostic[] {
+    return [...this.#damagedTimes(), ...this.dumps.diagnostics];
+  }
+
+  #damagedTimes(): Diagnostic[] {
     const [first] = this.#damage;
     if (first === undefined) return [];
     const [pid, why] = first;
@@ -74,13 +81,18 @@ export class CodeHistories {
     ];
   }
 
-  /** The map of a process, where it has times. */
+  /** The map of a process, where it has times or is that of a dump. */
   mapOf(pid: number): PerfMap | null {
-    return this.#timed(pid)?.map ?? null;
+    const dumped = this.dumps.mapOf(pid);
+    return this.dumps.isTimed(pid) ? dumped : (this.#timed(pid)?.map ?? dumped);
   }
 
-  /** Null where no memory was used twice. Times are relative to `baseNs`. */
+  /**
+   * Null where no memory was used twice, or nobody knows when. Times are relative to `baseNs`. Ask again when
+   * `dumps.generation` has changed.
+   */
   of(pid: number, baseNs: bigint): CodeHistory | null {
+    if (this.dumps.isTimed(pid) || !this.#files.has(pid)) return this.dumps.historyOf(pid, baseNs);
     let history = this.#histories.get(pid);
     if (history === undefined) {
       const timed = this.#timed(pid);

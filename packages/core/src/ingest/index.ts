@@ -12,3 +12,4 @@ export { SampleWalker, WalkedSample } from './sample-walker.ts';
 export { isUserFrame } from './stack-uses.ts';
 export { SymbolResolver } from './symbol-resolver.ts';
 export { isScheduling } from './tracing-machinery.ts';
+export { waitingForDumps } from './waiting-for-dumps.ts';

@@ -3,10 +3,13 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { PERF_RECORD_MISC_KERNEL, PERF_SAMPLE_REGS_USER, PERF_SAMPLE_STACK_USER } from '../abi/index.ts';
 import { memorySource } from '../base/index.ts';
-import { openPerfData } from '../perfdata/index.ts';
+import type { JitCodeLoad, JitRecord } from '../jit/index.ts';
+import { openPerfData, type PerfDataFeatures, writePerfData } from '../perfdata/index.ts';
 import { assertTableInvariants, MODE_KERNEL, MODE_USER, NONE, type Profile } from '../profile/index.ts';
 import { makeAttr, type PerfRecord } from '../records/index.ts';
 import type { SymbolDriver } from '../symbols/index.ts';
+import { jitDumpBytes } from '../test/jitdump-bytes.ts';
+import { MemoryDriver } from '../test/memory-driver.ts';
 import { ATTR, CONTEXT_KERNEL, CONTEXT_USER, comm, mmap2, recording, sample } from '../test/recordings.ts';
 import { type IngestOptions, ingestPerfData } from './index.ts';
 
@@ -179,4 +182,121 @@ test('filters by thread, command, CPU and time', async () => {
   assert.equal(await count({ cpus: new Set([0, 3]) }), 10);
   assert.equal(await count({ fromNs: 12n, toNs: 14n }), 3);
   assert.equal(await count({ tids: new Set([99]) }), 0);
+});
+
+/** Of generated code: what its process wrote of it. */
+const PID = 10;
+const DUMP = '/work/jit-10.dump';
+const MEMORY = 0x1_0000;
+const MONOTONIC = makeAttr({ ...ATTR, clockId: 1, flags: { ...ATTR.flags, useClockId: 1 } });
+
+const load = (time: number, name: string, offset: number, sizeBytes = 64): JitCodeLoad => ({
+  kind: 'load',
+  time,
+  pid: PID,
+  tid: PID,
+  address: BigInt(MEMORY + offset),
+  codeIndex: BigInt(time),
+  name,
+  code: new Uint8Array(sizeBytes),
+  sizeBytes,
+});
+
+const MAPS = [
+  comm(PID, 'python3', 1n),
+  mmap2(PID, BigInt(MEMORY), 0x1000n, '//anon', 2n),
+  mmap2(PID, 0x7f00_0000_0000n, 0x1000n, DUMP, 3n),
+];
+const at = (time: number, offset: number) =>
+  sample({ time: BigInt(time), pid: PID, chain: [BigInt(MEMORY + offset)] });
+
+interface Answer {
+  /** Of each sample. */
+  names: string[];
+  codes: string[];
+}
+
+async function answer(
+  records: PerfRecord[],
+  files: Record<string, Uint8Array<ArrayBuffer> | string>,
+  { attr = MONOTONIC, features = {} }: { attr?: typeof ATTR; features?: Partial<PerfDataFeatures> } = {},
+): Promise<Answer> {
+  const attrs = [{ attr, ids: [1n], name: 'cpu-clock' }];
+  const bytes = writePerfData({ attrs, records, features });
+  const driver = new MemoryDriver(files);
+  const { profile, diagnostics } = await ingestPerfData(await openPerfData(memorySource(bytes)), {
+    symbols: driver,
+  });
+  assert.equal(driver.openFiles, 0);
+  const { samples, stacks, frames, symbols, strings } = profile;
+  const names = Array.from({ length: samples.length }, (_, row) => {
+    const symbol = frames.symbol.at(stacks.frame.at(samples.stack.at(row)));
+    return symbol < 0 ? '-' : strings.get(symbols.name.at(symbol));
+  });
+  return { names, codes: diagnostics.map(({ code }) => code) };
+}
+
+const dumpOf = (...records: JitRecord[]) => ({ [`jitdump ${DUMP}`]: jitDumpBytes(records, true, false) });
+
+/** The second takes half of what the first had; the third is where nothing else was. */
+const REUSED = dumpOf(load(100, 'old', 0), load(200, 'new', 32), load(300, 'alone', 0x100));
+const SAMPLES = [at(110, 40), at(199, 40), at(200, 40), at(250, 8), at(310, 0x110), at(320, 40)];
+
+test('generated code has the names of the dump, by address and time', async () => {
+  const { names, codes } = await answer([...MAPS, ...SAMPLES], REUSED);
+  assert.deepEqual(names, ['old', 'old', 'new', 'old', 'alone', 'new']);
+  assert.deepEqual(codes, []);
+});
+
+test('samples before the dump was mapped, and code that moves', async () => {
+  const [name, memory, dump] = MAPS;
+  const move: JitRecord = {
+    kind: 'move',
+    time: 150,
+    pid: PID,
+    tid: PID,
+    oldAddress: BigInt(MEMORY),
+    newAddress: BigInt(MEMORY + 0x200),
+    sizeBytes: 64n,
+    codeIndex: 100n,
+  };
+  const late = mmap2(PID, 0x7f00_0000_0000n, 0x1000n, DUMP, 90n);
+  assert.equal(dump!.type, late.type);
+  const { names } = await answer(
+    [name!, memory!, at(50, 0x900), late, at(120, 8), at(160, 0x208)],
+    dumpOf(load(100, 'moves', 0), move),
+  );
+  assert.deepEqual(names, ['-', 'moves', 'moves']);
+});
+
+test('where times are of another clock, an address is what was there last, and that is told once', async () => {
+  const { names, codes } = await answer([...MAPS, ...SAMPLES], REUSED, { attr: ATTR });
+  assert.deepEqual(names, ['new', 'new', 'new', 'old', 'alone', 'new']);
+  assert.deepEqual(codes, ['jitdump-clock']);
+  // Where no memory was used again, no time matters.
+  const plain = await answer([...MAPS, at(50, 8)], dumpOf(load(100, 'alone', 0)), { attr: ATTR });
+  assert.deepEqual(plain, { names: ['alone'], codes: [] });
+});
+
+test('a dump that a later process with the same number wrote names nothing', async () => {
+  const features = { sampleTime: { first: 110n, last: 320n } };
+  const dump = dumpOf(load(1000, 'other', 0));
+  const { names, codes } = await answer([...MAPS, at(110, 8), at(320, 8)], dump, { features });
+  assert.deepEqual([names, codes], [['-', '-'], ['jitdump-stale']]);
+});
+
+test('a dump that is not there, or none: one note says so, unless a map has the names', async () => {
+  const records = [...MAPS, at(110, 8)];
+  assert.deepEqual(await answer(records, {}), { names: ['-'], codes: ['no-jitdump'] });
+  const text = await answer(records, { [`jitdump ${DUMP}`]: 'text' });
+  assert.deepEqual(text, { names: ['-'], codes: ['jitdump-damaged'] });
+  const map = { [`perf-map /tmp/perf-${PID}.map`]: '10000 40 mapped\n' };
+  assert.deepEqual(await answer(records, map), { names: ['mapped'], codes: [] });
+});
+
+test('what the end of a dump lacks is told, and the rest serves', async () => {
+  const [[name, bytes]] = Object.entries(REUSED) as [[string, Uint8Array<ArrayBuffer>]];
+  const { names, codes } = await answer([...MAPS, ...SAMPLES], { [name]: bytes.slice(0, -8) });
+  assert.deepEqual(names, ['old', 'old', 'new', 'old', '-', 'new']);
+  assert.deepEqual(codes, ['jitdump-damaged']);
 });

@@ -36,6 +36,7 @@ import type { SampleFilter } from './sample-filter.ts';
 import { SampleWalker, type WalkedSample } from './sample-walker.ts';
 import { SymbolResolver } from './symbol-resolver.ts';
 import { trimTracing } from './tracing-machinery.ts';
+import { waitingForDumps } from './waiting-for-dumps.ts';
 
 /** Texts of samples, for rows that are told apart by them: what tracepoints recorded. */
 export interface SampleTexts {
@@ -152,8 +153,11 @@ export async function ingestPerfData(
     ...(options.signal === undefined ? {} : { signal: options.signal }),
     ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
   };
-  if (options.symbols !== undefined) await builder.walker.codeHistories.load(source.reader);
-  return builder.finish(await source.scan(builder.walker, scan));
+  if (options.symbols === undefined) return builder.finish(await source.scan(builder.walker, scan));
+  const { codeHistories } = builder.walker;
+  await codeHistories.load(source.reader);
+  const waiting = waitingForDumps(source, codeHistories.dumps, options.symbols);
+  return builder.finish(await waiting.scan(builder.walker, scan));
 }
 
 /** Says what the recording holds besides what is shown of it. */
@@ -247,7 +251,11 @@ class Builder {
             options.sourceMaps !== false,
           );
     // In a pipe the build ids come after the samples, so nothing can be looked for yet.
-    if (!reader.isPipe) binaries.onNew = (index) => this.#resolver?.begin(index);
+    // Names of generated code may be in a dump that its process opens later.
+    if (!reader.isPipe)
+      binaries.onNew = (index) => {
+        if (this.profile.binaries[index]!.kind !== 'jit') this.#resolver?.begin(index);
+      };
   }
 
   #branchesOf(reader: PerfDataReader): BranchCollector | null {

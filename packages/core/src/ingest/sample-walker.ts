@@ -11,7 +11,7 @@ import {
 } from '../abi/index.ts';
 import { toBigInt } from '../base/index.ts';
 import type { CodeHistory } from '../jit/index.ts';
-import { Machine, type Process, SIDEBAND_TYPES, type Thread } from '../machine/index.ts';
+import { Machine, mappedJitDump, type Process, SIDEBAND_TYPES, type Thread } from '../machine/index.ts';
 import {
   LossCollector,
   type PerfDataReader,
@@ -80,6 +80,8 @@ export class SampleWalker implements RecordSink {
   readonly #walked = new WalkedSample();
   readonly #place = new SampleFields();
   readonly #code = new Map<Process, ProcessCode>();
+  /** Of the dumps that `#code` was made with. */
+  #dumpGeneration = 0;
   /** Relative to the base; null until that is known. */
   #ranges: RelativeRange[] | null = null;
 
@@ -120,7 +122,10 @@ export class SampleWalker implements RecordSink {
       this.#samples.sample(view, start, end, type, fileOffset);
     } else if (SIDEBAND_TYPES.has(type)) {
       const event = events.eventOf(view, start, end, type, littleEndian) ?? events.events[0] ?? null;
-      this.machine.record(decodeRecord(view, start, end - start, event?.layout ?? null, littleEndian));
+      const record = decodeRecord(view, start, end - start, event?.layout ?? null, littleEndian);
+      this.machine.record(record);
+      const dump = mappedJitDump(record);
+      if (dump !== null) this.codeHistories.dumps.want(dump.pid, dump.path);
     } else this.losses.record(view, start, end, type);
   }
 
@@ -187,6 +192,11 @@ export class SampleWalker implements RecordSink {
 
   /** Samples come in order of time, as a rule: the version that was found last holds for most. */
   #chooseCode(process: Process, timeNs: number): void {
+    const { generation } = this.codeHistories.dumps;
+    if (generation !== this.#dumpGeneration) {
+      this.#dumpGeneration = generation;
+      this.#code.clear();
+    }
     let code = this.#code.get(process);
     if (code === undefined) {
       const { lo, hi } = this.#reader.baseTime;

@@ -241,6 +241,7 @@ export class SymbolResolver {
       kernelReference: this.#binaries.kernelReference,
       acceptUnverified: this.#acceptUnverified(this.#binaries.meta()),
       perfMap: (pid) => this.#timed?.codeHistories.mapOf(pid) ?? null,
+      dumpProblems: (pid) => this.#timed?.codeHistories.dumps.problemsOf(pid) ?? [],
       startMs: (pid) => this.#binaries.startOf(pid),
       recordedFile: (fileKind, pid) => this.#binaries.recordedFile(fileKind, pid),
       ...(kind === 'module' ? { kernelBuildId: this.#kernelBuildId(), moduleStart: known.start } : {}),

@@ -17,6 +17,8 @@ export {
   InlinedCodeTable,
   InlinedCodeWriter,
 } from './inlined-code.ts';
+export { type JitCode, readJitCode } from './jit-code.ts';
+export type { JitCodeLines } from './jit-code-table.ts';
 export { type JitDump, parseJitDump } from './jitdump.ts';
 export type {
   JitClose,

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FormatError } from '../base/index.ts';
+import { FormatError, memorySource } from '../base/index.ts';
 import { fuzz } from '../test/fuzz.ts';
 import { jitDumpBytes } from '../test/jitdump-bytes.ts';
-import { type JitRecord, parseJitDump } from './index.ts';
+import { type JitDump, type JitRecord, parseJitDump, readJitCode } from './index.ts';
+
+const MOST_CODE_BYTES = 2 ** 28;
+let input: Uint8Array<ArrayBuffer> = new Uint8Array(0);
 
 const RECORDS: JitRecord[] = [
   {
@@ -38,11 +41,21 @@ const RECORDS: JitRecord[] = [
   { kind: 'close', time: 5 },
 ];
 
+/** What is read piece by piece has every load, at its place. */
+async function compareWithCode({ records }: JitDump): Promise<void> {
+  const { map } = await readJitCode(memorySource(input), { frames: true });
+  const found = new Set(Array.from(map.start, (start, line) => `${start} ${map.end[line]!}`));
+  for (const record of records) {
+    if (record.kind !== 'load' || record.sizeBytes > MOST_CODE_BYTES) continue;
+    const start = Number(BigInt.asIntN(64, record.address));
+    assert.ok(found.has(`${start} ${start + Math.max(1, record.sizeBytes)}`), record.name);
+  }
+}
+
 test('damaged jitdumps: nothing thrown but FormatError, no more than the bytes can hold', async () => {
-  let input: Uint8Array<ArrayBuffer> = new Uint8Array(0);
   await fuzz(
     'jitdump',
-    (random) => {
+    async (random) => {
       const records = Array.from({ length: random.below(12) }, () => random.pick(RECORDS));
       const whole = jitDumpBytes(records, random.oneIn(2));
       for (let flips = random.below(6); flips > 0; flips--)
@@ -54,6 +67,7 @@ test('damaged jitdumps: nothing thrown but FormatError, no more than the bytes c
         for (const record of dump.records)
           if (record.kind === 'load')
             assert.ok(record.code.length === record.sizeBytes || record.code.length === 0);
+        await compareWithCode(dump);
       } catch (error) {
         assert.ok(error instanceof FormatError, String(error));
       }

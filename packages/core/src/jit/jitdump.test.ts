@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { decodeUtf8, memorySource } from '../base/index.ts';
 import { corpusFiles, lacksCorpus } from '../test/corpus.ts';
+import { jitFrameBytes } from '../test/jit-frame-bytes.ts';
 import { jitDumpBytes } from '../test/jitdump-bytes.ts';
-import { type JitCodeLoad, type JitRecord, parseJitDump } from './index.ts';
+import { type JitCode, type JitCodeLoad, type JitRecord, parseJitDump, readJitCode } from './index.ts';
 
 const RECORDS: JitRecord[] = [
   {
@@ -184,4 +186,86 @@ test('two dumps of Julia, one damaged', { skip: lacksCorpus('jit/') }, () => {
     assert.equal(lines.length, 8);
     assert.equal(lines[1]?.lines[0]?.file, './expr.jl');
   }
+});
+
+/** `start-end name` of each line, since when. */
+const linesOf = ({ map, timeNs }: JitCode) =>
+  Array.from(
+    { length: map.count },
+    (_, line) =>
+      `${map.start[line]!.toString(16)}-${map.end[line]!.toString(16)} ${decodeUtf8(map.names.subarray(map.nameStart[line]!, map.nameStart[line + 1]!))} @${timeNs[line]}`,
+  );
+
+const loadAt = (time: number, address: bigint, name: string, codeIndex = BigInt(time)): JitCodeLoad => ({
+  kind: 'load',
+  time,
+  pid: 7,
+  tid: 7,
+  address,
+  codeIndex,
+  name,
+  code: new Uint8Array(16),
+  sizeBytes: 16,
+});
+const moveTo = (time: number, newAddress: bigint, codeIndex: bigint): JitRecord => ({
+  kind: 'move',
+  time,
+  pid: 7,
+  tid: 7,
+  oldAddress: 0n,
+  newAddress,
+  sizeBytes: 16n,
+  codeIndex,
+});
+const unwinding: JitRecord = { kind: 'unwinding', time: 1, mappedBytes: 0, ...jitFrameBytes(16, 24) };
+
+for (const littleEndian of [true, false])
+  test(`code by time, with its frame information (${littleEndian ? 'little' : 'big'} endian)`, async () => {
+    const records: JitRecord[] = [
+      { kind: 'debug-info', time: 1, address: 0x1000n, lines: [] },
+      unwinding,
+      loadAt(20, 0x1000n, 'größe'),
+      { kind: 'raw', time: 3, type: 99, body: Uint8Array.of(1) },
+      // Threads write when they come to it.
+      loadAt(10, 0xffff_8000_0000_1000n, 'two\nlines'),
+      moveTo(30, 0x3000n, 20n),
+      { kind: 'close', time: 40 },
+    ];
+    const source = memorySource(jitDumpBytes(records, littleEndian, false));
+    const code = await readJitCode(source, { frames: true });
+    assert.deepEqual(linesOf(code), [
+      '-7ffffffff000--7fffffffeff0 two lines @10',
+      '1000-1010 größe @20',
+      '3000-3010 größe @30',
+    ]);
+    assert.deepEqual(
+      [code.machine, code.hasArchTimes, code.littleEndian, code.damage.total],
+      [62, false, littleEndian, 0],
+    );
+    const frames = [0, 1, 2].map((line) => code.frameEnd[line]! - code.frameStart[line]!);
+    const frameBytes = unwinding.kind === 'unwinding' ? unwinding.data.length - unwinding.headerBytes : 0;
+    assert.deepEqual(frames, [0, frameBytes, frameBytes]);
+    assert.equal((await readJitCode(source)).frames.length, 0);
+  });
+
+test('a dump that is larger than a piece of it is read whole, without its code', async () => {
+  const codeBytes = 700_000;
+  const header = jitDumpBytes([], true);
+  const record = jitDumpBytes([loadAt(1, 0x1000n, 'f')], true).slice(header.length, -16);
+  const recordBytes = record.length + codeBytes;
+  new DataView(record.buffer).setUint32(4, recordBytes, true);
+  new DataView(record.buffer).setUint32(16 + 24, codeBytes, true);
+  const all = new Uint8Array(header.length + 5 * recordBytes);
+  all.set(header);
+  for (let n = 0; n < 5; n++) all.set(record, header.length + n * recordBytes);
+  const code = await readJitCode(memorySource(all));
+  assert.deepEqual([code.map.count, code.damage.total], [5, 0]);
+});
+
+test('moves cannot make more names than the dump has bytes', async () => {
+  const moves = Array.from({ length: 200 }, (_, n) => moveTo(n + 2, BigInt(n) << 12n, 1n));
+  const bytes = jitDumpBytes([loadAt(1, 0x1000n, 'n'.repeat(60_000)), ...moves], true);
+  const code = await readJitCode(memorySource(bytes));
+  assert.ok(code.map.names.length <= bytes.length, `${code.map.names.length} of ${bytes.length}`);
+  assert.ok(code.damage.count('jitdump-record') > 0);
 });

@@ -39,7 +39,7 @@ export interface FileRequest {
    */
   beside?: string;
   /**
-   * For `perf-map`: when its process began, in milliseconds since 1970, where the recording
+   * For `perf-map` and `jitdump`: when its process began, in milliseconds since 1970, where the recording
    * tells. A file that was last written before that is of an earlier process with the same
    * number, and is not the one wanted.
    */

@@ -7,6 +7,7 @@ export { type Kallsyms, kallsymsAddress, kallsymsName, parseKallsyms } from './k
 export { type KernelPart, kernelCodeSymbols } from './kernel-symbols.ts';
 export { loadCodeSymbols } from './load.ts';
 export type { CodeBinary, LoadOptions } from './load-context.ts';
+export { loadJitDump, type WantedJitDump } from './load-jit-dump.ts';
 export { type CodeSources, loadCodeSources } from './load-sources.ts';
 export { type KernelModule, parseModules } from './modules.ts';
 export { perfMapSymbols } from './perf-map-symbols.ts';

@@ -30,6 +30,8 @@ export interface LoadOptions {
   startMs?: (pid: number) => number | null;
   /** A map of generated code that has been read already. */
   perfMap?: (pid: number) => PerfMap | null;
+  /** Why a dump of generated code names nothing, of processes that wrote one. */
+  dumpProblems?: (pid: number) => readonly Diagnostic[];
   /** False: names are given only where a build id proves that they are right. */
   acceptUnverified?: boolean;
   /**

@@ -31,6 +31,7 @@ export async function loadPerfMap(context: LoadContext): Promise<CodeSymbols | n
       context.diagnostics,
     ));
   if (file === null) {
+    context.diagnostics.push(...(context.options.dumpProblems?.(pid) ?? []));
     if (context.diagnostics.length === reported)
       context.report(
         'no-perf-map',

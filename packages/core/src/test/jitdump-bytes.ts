@@ -1,9 +1,13 @@
 import type { JitRecord } from '../jit/index.ts';
 
-/** A jitdump of the records, as a runtime writes it: process 1234 on x86-64, times of the CPU. */
-export function jitDumpBytes(records: readonly JitRecord[], littleEndian: boolean): Uint8Array<ArrayBuffer> {
+/** A jitdump of the records, as a runtime writes it: process 1234 on x86-64, times of the CPU by default. */
+export function jitDumpBytes(
+  records: readonly JitRecord[],
+  littleEndian: boolean,
+  hasArchTimes = true,
+): Uint8Array<ArrayBuffer> {
   const writer = new Writer(littleEndian);
-  writer.u32(0x4a695444, 1, 40, 62, 0, 1234).u64(5n, 1n);
+  writer.u32(0x4a695444, 1, 40, 62, 0, 1234).u64(5n, hasArchTimes ? 1n : 0n);
   for (const record of records) writer.record(record);
   return Uint8Array.from(writer.bytes);
 }

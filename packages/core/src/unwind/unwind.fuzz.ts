@@ -45,10 +45,11 @@ test('damage in frame information, with stacks that lead anywhere', async () => 
       const { offset, size } = random.pick(sections[program]!);
       for (let flips = random.below(5); flips > 0; flips--)
         bytes[offset + random.below(size)] = random.below(3) === 0 ? 0xff : random.below(256);
-      const rules = new UnwindRules(new MemoryDriver({ [`binary ${PATH}`]: bytes }), () => ({
-        buildId: '',
-        acceptUnverified: true,
-      }));
+      const rules = new UnwindRules(
+        new MemoryDriver({ [`binary ${PATH}`]: bytes }),
+        () => ({ buildId: '', acceptUnverified: true }),
+        () => false,
+      );
       const process = new Process(1);
       process.maps.add({
         start: START,
@@ -69,7 +70,7 @@ test('damage in frame information, with stacks that lead anywhere', async () => 
           true,
         );
       for (let samples = 0; samples < 20; samples++) {
-        rules.select(process, X86_64.machine);
+        rules.select(process, X86_64.machine, 0);
         const unwinder = new StackUnwinder(X86_64, true);
         for (let tries = 0; tries < 3; tries++) {
           for (let register = 0; register < 16; register++)

@@ -11,9 +11,12 @@ import {
 } from '../abi/index.ts';
 import { memorySource } from '../base/index.ts';
 import { ingestPerfData } from '../ingest/index.ts';
+import type { JitRecord } from '../jit/index.ts';
 import { openPerfData } from '../perfdata/index.ts';
 import { collectStats } from '../query/index.ts';
 import { decodeRecord, makeAttr, type PerfRecord, type SampleRecord } from '../records/index.ts';
+import { jitFrameBytes } from '../test/jit-frame-bytes.ts';
+import { jitDumpBytes } from '../test/jitdump-bytes.ts';
 import { MemoryDriver } from '../test/memory-driver.ts';
 import { ATTR, CONTEXT_KERNEL, CONTEXT_USER, comm, mmap2, recording, sample } from '../test/recordings.ts';
 import { withUnwoundStacks } from './index.ts';
@@ -66,8 +69,8 @@ const TWO_FRAMES = (time = 5n): StackFacts => ({
   bp: STACK + 8n,
 });
 
-async function unwound(records: PerfRecord[], le = true, driver = new MemoryDriver()) {
-  const reader = await openPerfData(memorySource(recording(records, { littleEndian: le }, STACKS)));
+async function unwound(records: PerfRecord[], le = true, driver = new MemoryDriver(), attr = STACKS) {
+  const reader = await openPerfData(memorySource(recording(records, { littleEndian: le }, attr)));
   const found: PerfRecord[] = [];
   const added = await withUnwoundStacks(reader, { files: driver }).scan({
     record: (view, start, end, type) => {
@@ -126,6 +129,64 @@ test('records that come while a file is opened wait for their turn', async () =>
         : 'map',
   );
   assert.deepEqual(order, ['app', 'map', ...times.flatMap((time) => [String(time), `name${time}`])]);
+});
+
+describe('code that was made while the program ran', () => {
+  const DUMP = '/work/jit-10.dump';
+  const MADE = 0x20_0000n;
+  const LOADED_NS = 100;
+  const codeBytes = 0x3c;
+  const load: JitRecord = {
+    kind: 'load',
+    time: LOADED_NS,
+    pid: 10,
+    tid: 10,
+    address: MADE,
+    codeIndex: 1n,
+    name: 'py::work:/w.py',
+    code: new Uint8Array(codeBytes),
+    sizeBytes: codeBytes,
+  };
+  const unwinding: JitRecord = {
+    kind: 'unwinding',
+    time: LOADED_NS,
+    mappedBytes: 0,
+    ...jitFrameBytes(codeBytes, 24),
+  };
+  const maps = [
+    ...MAPS,
+    mmap2(10, MADE, 0x1000n, '//anon', 3n),
+    mmap2(10, 0x7f00_0000_0000n, 0x1000n, DUMP, 4n),
+  ];
+  /** In that code, which the app called. The frame pointer is still the app's. */
+  const sampleAt = (time: bigint) =>
+    stackSample({ time, ip: MADE + 0x10n, words: [7n, 7n, 0x1105n, 9n, 0n, 0x1209n], bp: STACK + 32n }, true);
+  const chainsOf = async (dump: JitRecord[], clock: { useClockId?: number; clockId?: number } = {}) => {
+    const driver = new MemoryDriver({ [`jitdump ${DUMP}`]: jitDumpBytes(dump, true, false) });
+    const { useClockId = 0, clockId = 0 } = clock;
+    const attr = makeAttr({ ...STACKS, clockId, flags: { ...STACKS.flags, useClockId } });
+    const { found } = await unwound([...maps, sampleAt(50n), sampleAt(200n)], true, driver, attr);
+    assert.equal(driver.openFiles, 0);
+    return samplesOf(found).map(({ sample: { callchain } }) => callchain!.slice(3));
+  };
+  const WITH_RULE = [MADE + 0x10n, 0x1104n, 0x1208n];
+  const BY_POINTER = [MADE + 0x10n, 0x1208n];
+
+  test('frame information is in the dump of its runtime, from its load on', async () => {
+    const monotonic = { useClockId: 1, clockId: 1 };
+    assert.deepEqual(await chainsOf([unwinding, load], monotonic), [BY_POINTER, WITH_RULE]);
+    // Of another clock: what is there last holds.
+    assert.deepEqual(await chainsOf([unwinding, load]), [WITH_RULE, WITH_RULE]);
+  });
+
+  test('without any, frame pointers lead on', async () => {
+    assert.deepEqual(await chainsOf([load]), [BY_POINTER, BY_POINTER]);
+    // Of other code.
+    assert.deepEqual(await chainsOf([unwinding, { ...load, address: MADE + 0x100n }]), [
+      BY_POINTER,
+      BY_POINTER,
+    ]);
+  });
 });
 
 test('the vdso of a 32-bit program keeps no frame pointers: without its rules a stack ends there', async () => {

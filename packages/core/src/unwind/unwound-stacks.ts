@@ -4,11 +4,13 @@ import {
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
   PERF_SAMPLE_CALLCHAIN,
+  PERF_SAMPLE_TIME,
 } from '../abi/index.ts';
 import { TWO_32 } from '../base/index.ts';
-import { Machine, type Mapping, SIDEBAND_TYPES } from '../machine/index.ts';
+import { Machine, type Mapping, mappedJitDump, SIDEBAND_TYPES } from '../machine/index.ts';
 import {
   type AddedRecords,
+  hasMonotonicTimes,
   hasRawUserStacks,
   type PerfDataReader,
   type RecordedEvent,
@@ -80,10 +82,14 @@ class UnwindingSink implements RecordSink {
     this.#reader = reader;
     this.#sink = sink;
     this.#record = new UnwoundRecord(reader.littleEndian);
-    this.#rules = new UnwindRules(options.files, (mapping) => ({
-      buildId: mapping.buildId || this.#storedBuildId(mapping),
-      acceptUnverified: options.acceptUnverified?.(machineOf(reader)) ?? true,
-    }));
+    this.#rules = new UnwindRules(
+      options.files,
+      (mapping) => ({
+        buildId: mapping.buildId || this.#storedBuildId(mapping),
+        acceptUnverified: options.acceptUnverified?.(machineOf(reader)) ?? true,
+      }),
+      () => hasMonotonicTimes(reader.events),
+    );
   }
 
   record(view: DataView, start: number, end: number, type: number, fileOffset: number): void {
@@ -132,7 +138,10 @@ class UnwindingSink implements RecordSink {
       }
     } else if (type < PERF_RECORD_USER_TYPE_START && SIDEBAND_TYPES.has(type)) {
       const event = events.eventOf(view, start, end, type, littleEndian) ?? events.events[0] ?? null;
-      this.#machine.record(decodeRecord(view, start, end - start, event?.layout ?? null, littleEndian));
+      const record = decodeRecord(view, start, end - start, event?.layout ?? null, littleEndian);
+      this.#machine.record(record);
+      const dump = mappedJitDump(record);
+      if (dump !== null) this.#rules.addDump(dump.pid, dump.path);
     }
     this.#sink.record(view, start, end, type, fileOffset);
     return true;
@@ -149,7 +158,9 @@ class UnwindingSink implements RecordSink {
     const { process } = this.#machine.thread(fields.pid, fields.tid);
     const mode = view.getUint16(start + 4, le) & PERF_RECORD_MISC_CPUMODE_MASK;
     if (process.formerMaps !== null && mode === PERF_RECORD_MISC_USER) process.leaveExec();
-    this.#rules.select(process, architecture.machine);
+    const hasTime = (event.layout.sampleType & PERF_SAMPLE_TIME) !== 0;
+    const timeNs = hasTime ? fields.timeHi * TWO_32 + fields.timeLo : Number.POSITIVE_INFINITY;
+    this.#rules.select(process, architecture.machine, timeNs);
     this.#readRegisters(view, event, architecture, unwinder.registers);
     const stack = unwinder.registers[architecture.stackPointer]!;
     unwinder.memory.set(view, fields.userStackOffset, fields.userStackDynamicSize, stack, le);

@@ -113,8 +113,9 @@ class DiskDriver implements SymbolDriver {
   async #openJitdump(request: FileRequest, diagnostics: Diagnostic[]): Promise<OpenedFile | null> {
     const view = this.#viewOf(request.pid);
     const { anyOwner } = this.#options;
+    const { startMs = null } = request;
     for (const path of binaryPaths(this.#places, request, this.#rootOf(request.pid))) {
-      const file = await openJitFile(path, 'jitdump', { view, anyOwner }, diagnostics);
+      const file = await openJitFile(path, 'jitdump', { view, anyOwner, startMs }, diagnostics);
       if (file !== null) return file;
     }
     return null;

@@ -5,7 +5,7 @@
  */
 import { type ByteSource, type Diagnostic, FormatError } from '@counterpoint/core/base';
 import { type JitDump, parseJitDump } from '@counterpoint/core/jit';
-import type { Machine, Mapping } from '@counterpoint/core/machine';
+import { isJitDump, type Machine, type Mapping } from '@counterpoint/core/machine';
 import type { FileRequest, OpenedFile, SymbolDriver } from '@counterpoint/core/symbols';
 import { addJitCode, CodeImage, type CodeSource, kernelCoreParts } from '../image/index.ts';
 
@@ -19,7 +19,6 @@ interface ProcessImage {
 const NO_FILE =
   /^(?:\/\/anon|\/dev\/zero|\/anon_hugepage|\[anon|\[stack|\[heap\]|\/SYSV|\[uprobes\]|\[vvar|\[vsyscall\])/;
 
-const JIT_DUMP = /\/jit-\d+\.dump$/;
 const MOST_DUMP_BYTES = 1 << 30;
 
 export class ProcessCode {
@@ -139,7 +138,7 @@ export class ProcessCode {
     const { path, start, end, pageOffset, pid } = mapping;
     if (NO_FILE.test(path) || path === '') return;
     // Its mapping is a mark for readers of the recording; the code is elsewhere.
-    if (JIT_DUMP.test(path)) {
+    if (isJitDump(path)) {
       this.#wantDump(path, pid);
       return;
     }

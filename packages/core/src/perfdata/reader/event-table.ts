@@ -31,6 +31,14 @@ export function hasRawUserStacks({ attr, layout }: RecordedEvent): boolean {
   return has(PERF_SAMPLE_STACK_USER) && has(PERF_SAMPLE_REGS_USER) && !hasChain;
 }
 
+/** clock_gettime(2). */
+const CLOCK_MONOTONIC = 1;
+
+/** Whether the times of all events are those of CLOCK_MONOTONIC (`record -k mono`), which other logs have. */
+export function hasMonotonicTimes({ events }: Pick<EventTable, 'events'>): boolean {
+  return events.every(({ attr }) => attr.flags.useClockId === 1 && attr.clockId === CLOCK_MONOTONIC);
+}
+
 /** The first type that the kernel gives to a PMU as it finds one. Types below are fixed (`PERF_TYPE_*`). */
 const FIRST_PMU_TYPE = 6;
 

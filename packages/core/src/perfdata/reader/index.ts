@@ -8,7 +8,7 @@ export {
   type UnreadableFile,
 } from './directory-source.ts';
 export type { RecordedEvent } from './event-table.ts';
-export { EventTable, hasRawUserStacks, mayHoldTrace } from './event-table.ts';
+export { EventTable, hasMonotonicTimes, hasRawUserStacks, mayHoldTrace } from './event-table.ts';
 export type { FileAttr } from './file-header.ts';
 export { LossCollector, lossAtEnd } from './loss-collector.ts';
 export type { MissingFiles, MissingRing } from './missing-files.ts';

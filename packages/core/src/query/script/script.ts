@@ -25,6 +25,7 @@ import {
   SampleWalker,
   SymbolResolver,
   type WalkedSample,
+  waitingForDumps,
 } from '../../ingest/index.ts';
 import type { LossEntry } from '../../loss/index.ts';
 import {
@@ -114,7 +115,8 @@ export async function writeScript(
     countsCycles: fields != null && [...fields.set, ...fields.added].includes('ipc'),
   };
   const added = await untilLimit(async () => {
-    const traces = await source.scan(printer, scan);
+    const { dumps } = printer.walker.codeHistories;
+    const traces = await waitingForDumps(source, dumps, options.symbols).scan(printer, scan);
     await flush();
     return traces;
   }).finally(() => printer.close());
@@ -130,6 +132,7 @@ export async function writeScript(
       ...contentNotes(reader, added),
       ...kernelNotes(printer.profile),
       ...printer.resolver.diagnostics,
+      ...printer.walker.codeHistories.diagnostics,
       ...printer.sources.diagnostics,
     ],
     damage: reader.damage.list(),
@@ -270,7 +273,7 @@ class ScriptPrinter implements RecordSink {
       this.walker.binaries,
       options.symbols,
       options.acceptUnverified,
-      null,
+      this.walker,
       options.sourceMaps !== false,
     );
     this.sources = new NativeSources(

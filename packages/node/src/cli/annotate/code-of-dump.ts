@@ -6,12 +6,12 @@
 import { PERF_RECORD_MMAP, PERF_RECORD_MMAP2 } from '@counterpoint/core/abi';
 import { type Diagnostic, FormatError } from '@counterpoint/core/base';
 import { type JitCodeLoad, type JitDump, type JitLine, parseJitDump } from '@counterpoint/core/jit';
+import { mappedJitDump } from '@counterpoint/core/machine';
 import type { PerfDataReader } from '@counterpoint/core/perfdata';
-import { decodeRecord, type Mmap2Record, type MmapRecord } from '@counterpoint/core/records';
+import { decodeRecord } from '@counterpoint/core/records';
 import { type CodeOfBinary, type CodeRequest, type FunctionCode, NoCode } from './code-of-binary.ts';
 import type { FunctionSamples } from './function-samples.ts';
 
-const DUMP = /\/jit-\d+\.dump$/;
 const MOST_DUMP_BYTES = 1 << 30;
 
 /** Paths of dumps by process. */
@@ -22,9 +22,8 @@ export async function dumpsOf(reader: PerfDataReader): Promise<Map<number, strin
     record(view, start, end, type) {
       if (type !== PERF_RECORD_MMAP && type !== PERF_RECORD_MMAP2) return;
       const event = reader.events.eventOf(view, start, end, type, le) ?? reader.events.events[0] ?? null;
-      const record = decodeRecord(view, start, end - start, event?.layout ?? null, le);
-      const { path, pid } = record as MmapRecord | Mmap2Record;
-      if (DUMP.test(path)) dumps.set(pid, path);
+      const dump = mappedJitDump(decodeRecord(view, start, end - start, event?.layout ?? null, le));
+      if (dump !== null) dumps.set(dump.pid, dump.path);
     },
   });
   return dumps;

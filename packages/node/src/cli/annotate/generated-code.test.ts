@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { commandLineProcess, counterpoint } from '../../test/command-line.ts';
+import { perf, perfIsMissing, temporaryFolder } from '../../test/perf.ts';
 
 const PROGRAM = `'use strict';
 function inner(a, b) {
@@ -101,4 +102,58 @@ test('without the dump it is told why there is no code, and where samples fell',
   assert.equal(status, 1);
   assert.match(out, /its dump is not at .*jit-\d+\.dump/);
   assert.match(out, /^ +\d+\.\d\d : \+0x[0-9a-f]+$/m);
+});
+
+/** Memory of functions that are gone is used again. */
+const CHURN = `'use strict';
+let s = 0;
+for (let k = 0; process.cpuUsage().user < 400_000; gc()) {
+  const functions = [];
+  for (const end = k + 20; k < end; k++)
+    functions.push(eval('(function churn' + k + '(a) { let t = a; for (let i = 0; i < 300; i++) t = (t * 31 + i * ' + k + ') | 0; return t; })'));
+  for (let r = 0; r < 600; r++) for (const one of functions) s ^= one(s);
+}
+`;
+
+/** Of each sample, the function; of JavaScript without the mark of its compiler. */
+const symbolsOf = (text: string) =>
+  text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => line.trim().replace(/^[0-9a-f]+ /, ''))
+    .map((name) => name.replace(/^(?:JS|Eval|Script|Function|LazyCompile):[*~^+]?/, 'JS:'));
+
+test("in perf's recordings, code has the names of the dump, by time, as after perf inject", {
+  skip: perfIsMissing(),
+}, async (t) => {
+  const cwd = temporaryFolder(t);
+  writeFileSync(join(cwd, 'churn.js'), CHURN);
+  const run = (words: string) => {
+    const [command, ...others] = words.split(' ');
+    const { status, stderr } = spawnSync(command!, others, { cwd, encoding: 'utf8' });
+    assert.equal(status, 0, stderr);
+  };
+  const file = join(cwd, 'perf.data');
+  // The interpreter's code for one function is not another's then.
+  const program = `${process.execPath} --expose-gc --perf-prof --interpreted-frames-native-stack churn.js`;
+  run(`perf record -q -k mono -e cpu-clock:u -F 1999 -o perf.data ${program}`);
+  run('perf inject --jit -i perf.data -o injected.data');
+  const expected = symbolsOf(perf('script', '-F', 'ip,sym', '-i', join(cwd, 'injected.data')));
+  const { out, err } = await counterpoint('script', '-F', 'ip,sym', '-i', file);
+  assert.doesNotMatch(err, /jitdump|generated code|dump/);
+  const found = symbolsOf(out);
+  assert.equal(found.length, expected.length);
+  const generated = expected.flatMap((name, index) => (name.startsWith('JS:') ? [index] : []));
+  assert.ok(generated.length > 50, `${generated.length} samples in JavaScript`);
+  const other = generated.filter((index) => found[index] !== expected[index]);
+  assert.deepEqual(
+    other.map((index) => [expected[index], found[index]]),
+    [],
+  );
+  const report = await counterpoint('report', '--stdio', '-i', file);
+  assert.match(report.out, /churn\d+/);
+  assert.doesNotMatch(report.out, /without names|not certain/);
+  for (const name of readdirSync(cwd)) if (name.endsWith('.dump')) rmSync(join(cwd, name));
+  const without = await counterpoint('report', '--stdio', '-i', file);
+  assert.match(without.out + without.err, /jit-\d+\.dump: process \d+ wrote there what code it made/);
 });
