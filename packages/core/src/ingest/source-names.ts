@@ -21,6 +21,8 @@ import type { SourceLine } from './javascript-stacks.ts';
 
 const KIND = 'JS:';
 const ANONYMOUS = '(anonymous)';
+/** Behind the file of a place in code that a compiler wrote, where no map leads to the source. */
+const GENERATED = ' (generated)';
 
 /**
  * Functions and places of JavaScript as the sources have them. V8 knows the code that a compiler made of
@@ -28,6 +30,11 @@ const ANONYMOUS = '(anonymous)';
  *
  *     recorded   JS:mix /app/main.ts:2:61      the second line of what tsx made of main.ts
  *     shown      JS:mix /app/main.ts:13:20
+ *
+ * Where no map does, a place in code that a compiler wrote is marked: a place of that number may be in the
+ * source, too, and is another one.
+ *
+ *     shown      JS:mix /app/main.js (generated):1:569
  */
 export class SourceNames {
   readonly #maps: ScriptMaps;
@@ -65,7 +72,10 @@ export class SourceNames {
     if (script === null || !isMapped(script)) return name;
     const { file, line, column } = script;
     const place = this.#maps.functionPlace(pid, file, line!, column ?? 1);
-    if (place === null) return name;
+    if (place === null)
+      return this.#maps.isGenerated(pid, file, line!)
+        ? scriptText({ ...script, file: `${file}${GENERATED}` })
+        : name;
     const own = script.name === ANONYMOUS ? '' : script.name;
     const known = this.#maps.functionName(pid, file, line!, column ?? 1, own);
     return scriptText({
@@ -89,7 +99,10 @@ export class SourceNames {
   sourceOf(pid: number, functionName: string, line: number, column: number): SourceLine | null {
     const script = this.#scriptOf(functionName);
     if (script === null || script.file === '') return null;
-    if (!this.#maps.has(pid, script.file)) return { file: script.file, line, column };
+    if (!this.#maps.has(pid, script.file)) {
+      const mark = isMapped(script) && this.#maps.isGenerated(pid, script.file, line) ? GENERATED : '';
+      return { file: `${script.file}${mark}`, line, column };
+    }
     const place = this.#maps.place(pid, script.file, line, column);
     return place === null ? null : { file: place.source, line: place.line, column: place.column };
   }
@@ -101,7 +114,6 @@ export class SourceNames {
   }
 }
 
-/** Node's own scripts have no maps, and expressions no files. */
 /** Of Node itself, and what is in no file. */
 const NOT_MAPPED = /^(?:node:|wasm|eval at )/;
 

@@ -3,7 +3,7 @@ import { decodeDataUrl, isDataUrl } from './data-url.ts';
 import { type GivenName, givenNames } from './given-names.ts';
 import { mappingUrl } from './mapping-comment.ts';
 import { type RecordedSourceMap, recordedSourceMap } from './recorded-maps.ts';
-import { ScriptText } from './script-text.ts';
+import { longLines, ScriptText } from './script-text.ts';
 import { MOST_MAP_BYTES, readSourceMap, SourceMap } from './source-map.ts';
 import { pathOfScript, resolveSource } from './source-path.ts';
 
@@ -64,6 +64,8 @@ const WEBPACK_NAME = /^webpack:\/\/[^/]*\/|\?.*$/g;
 const MOST_LEVELS = 32;
 /** Names in the code are looked for so far before a function begins: `const a=async function(`. */
 const MOST_NAME_GAP = 64;
+/** No person writes a function into a longer line: a minifier does. */
+const MOST_LINE_BYTES = 300;
 
 /**
  * The maps of scripts, by process and script. A map that the process had in its memory is the one that holds;
@@ -76,6 +78,10 @@ export class ScriptMaps {
   /** Where sources are that have no path. */
   readonly #found = new Map<string, string>();
   readonly #faults = new Map<string, SourceMapFault>();
+  /** Scripts that have, or should have, a map: a compiler wrote them. */
+  readonly #compiled = new Set<string>();
+  /** Of scripts without a map. */
+  readonly #longLines = new Map<string, ReadonlySet<number>>();
   #scripts = 0;
   #mapped = 0;
   #unmappedPlaces = 0;
@@ -110,6 +116,15 @@ export class ScriptMaps {
   /** Whether a map of the script was read. After `prepare`. */
   has(pid: number, script: string): boolean {
     return (this.#ready.get(keyOf(pid, script)) ?? null) !== null;
+  }
+
+  /**
+   * Whether the code in a line is what a compiler wrote: what no map leads back from is then a place in no
+   * source. After `prepare`.
+   */
+  isGenerated(pid: number, script: string, line: number): boolean {
+    const key = keyOf(pid, script);
+    return this.#compiled.has(key) || this.#longLines.get(key)?.has(line) === true;
   }
 
   /** In the source; null: no map says it. All from 1. */
@@ -180,6 +195,7 @@ export class ScriptMaps {
     if (loaded === undefined) {
       loaded = this.#read(pid, script).then((one) => {
         this.#ready.set(key, one);
+        if (one !== null || this.#faults.has(script)) this.#compiled.add(key);
         if (isRunning && isOfFile(script)) this.#scripts++;
         if (isRunning && one !== null) this.#mapped++;
         return one;
@@ -204,7 +220,11 @@ export class ScriptMaps {
     if (text === null) return null;
     if (text === 'too large') return this.#fault(script, null, 'the script is too large');
     const url = mappingUrl(text);
-    if (url === null) return this.#readBeside(pid, script, path, text);
+    if (url === null) {
+      const beside = await this.#readBeside(pid, script, path, text);
+      if (beside === null) this.#longLines.set(keyOf(pid, script), longLines(text, MOST_LINE_BYTES));
+      return beside;
+    }
     if (isDataUrl(url)) {
       const bytes = decodeDataUrl(url);
       if (bytes === null) return this.#fault(script, null, 'the map in the script is damaged');

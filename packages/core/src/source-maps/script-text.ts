@@ -46,3 +46,16 @@ function lineStarts(bytes: Uint8Array): number[] {
   starts.push(bytes.length);
   return starts;
 }
+
+/** The lines, from 1, that have more than so many bytes. */
+export function longLines(text: Uint8Array, mostBytes: number): Set<number> {
+  const found = new Set<number>();
+  let start = 0;
+  for (let line = 1; start < text.length; line++) {
+    const end = text.indexOf(LINE_FEED, start);
+    const next = end < 0 ? text.length : end;
+    if (next - start > mostBytes) found.add(line);
+    start = next + 1;
+  }
+  return found;
+}

@@ -186,6 +186,13 @@ export class HeapReader implements Disposable {
     return isOneByte ? new Uint8Array(buffer) : new Uint16Array(buffer);
   }
 
+  /** How long a text is, of whatever pieces; -1: it is none. */
+  textUnits(tagged: Tagged): number {
+    if (!isObject(tagged)) return -1;
+    const head = this.bytes(addressOf(tagged), STRING_DATA);
+    return this.#typeOf(field(head, 0)) < NOT_A_STRING ? head.getUint32(STRING_LENGTH, true) : -1;
+  }
+
   /**
    * The text of a script, of one piece or put together of several. Empty: it is no string, or too large.
    */

@@ -73,7 +73,7 @@ function readAll(heap: HeapReader, layout: V8Layout, objects: readonly bigint[])
     },
     () => 0,
   );
-  const sourceMaps = new MemoryMaps(heap, layout, space, scripts);
+  const sourceMaps = new MemoryMaps(heap, layout, space, scripts, '/nonexistent');
   sourceMaps.look(Number.POSITIVE_INFINITY, true);
   sourceMaps.bytes();
   functions.refresh();

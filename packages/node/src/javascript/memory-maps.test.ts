@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { openRecording } from '../open/index.ts';
 import { record } from '../record/index.ts';
+import { hasPlacesOf } from './loaded-code.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'counterpoint-memory-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -47,7 +48,7 @@ test('a script that a program made has the map that it was made with; of two of 
     names.join('\n'),
   );
   assert.ok(
-    names.some((name) => name.startsWith('JS:work /virtual/two.js:1:')),
+    names.some((name) => name.startsWith('JS:work /virtual/two.js (generated):1:')),
     names.join('\n'),
   );
   assert.deepEqual(sourceMaps?.faults, [
@@ -56,4 +57,29 @@ test('a script that a program made has the map that it was made with; of two of 
   assert.ok(
     diagnostics.some(({ code, detail }) => code === 'source-maps' && detail.includes('/virtual/two.js')),
   );
+});
+
+/** Of which code is made when it is loaded. */
+const FILE = `interface Box { size: number }
+// é ✓
+const size = (box: Box): number => box.size as number;
+`;
+
+test('blanks in the place of types, a wrapper, a byte order mark and what is behind keep places', () => {
+  const stripped = `                              
+// é ✓
+const size = (box     )         => box.size          ;
+`;
+  assert.ok(hasPlacesOf(FILE, FILE));
+  assert.ok(hasPlacesOf(FILE, `\ufeff${FILE}`));
+  assert.ok(hasPlacesOf(`${stripped}\n\n//# sourceURL=file:///app/box.ts`, FILE));
+  assert.ok(hasPlacesOf(`(function (exports, require) { ${FILE}\n});`, FILE));
+});
+
+test('a compiler that moves code, or writes other code into the same lines, keeps none', () => {
+  assert.ok(!hasPlacesOf('const size=(box)=>box.size;\n', FILE));
+  assert.ok(!hasPlacesOf(`"use strict";\n${FILE.replace('const', 'var')}`, FILE));
+  assert.ok(!hasPlacesOf(FILE.replace('box.size', 'xob.size'), FILE));
+  assert.ok(!hasPlacesOf(`// made\n${FILE}`, FILE));
+  assert.ok(!hasPlacesOf('', FILE));
 });

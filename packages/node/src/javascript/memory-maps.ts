@@ -1,7 +1,8 @@
 import { encodeRecordedMaps, type RecordedSourceMap, recordedSourceMap } from '@counterpoint/core/jit';
 import type { CodeSpaceLayout } from './code-space-layout.ts';
 import { field, HeapMismatch, type HeapReader, smi, type Tagged } from './heap-reader.ts';
-import { ScriptLists } from './script-lists.ts';
+import { isMadeFromFile } from './loaded-code.ts';
+import type { ScriptLists } from './script-lists.ts';
 import type { V8Layout } from './v8-layout.ts';
 
 /**
@@ -46,6 +47,7 @@ export class MemoryMaps {
   readonly #heap: HeapReader;
   readonly #layout: V8Layout;
   readonly #scripts: ScriptLists;
+  readonly #root: string;
   readonly #types: CodeSpaceLayout['types'];
   /** Where a script has its text. */
   readonly #source: number;
@@ -62,12 +64,20 @@ export class MemoryMaps {
   #hasCode = true;
   #lastLookMs = Number.NEGATIVE_INFINITY;
 
-  constructor(heap: HeapReader, layout: V8Layout, space: CodeSpaceLayout, scripts?: ScriptLists) {
+  /** `root`: the directory that is `/` for the process. */
+  constructor(
+    heap: HeapReader,
+    layout: V8Layout,
+    space: CodeSpaceLayout,
+    scripts: ScriptLists,
+    root: string,
+  ) {
     this.#heap = heap;
     this.#layout = layout;
     this.#types = space.types;
     this.#source = space.source;
-    this.#scripts = scripts ?? new ScriptLists(heap, layout, space);
+    this.#scripts = scripts;
+    this.#root = root;
   }
 
   /** Here is code of the process: by it the lists of scripts are found. */
@@ -133,16 +143,26 @@ export class MemoryMaps {
       const tries = before?.id === id ? before.tries : 0;
       if (tries >= MOST_TRIES || this.#known.size >= MOST_SCRIPTS) return;
       const url = this.#heap.source(field(view, at.lazyPositions + MAP_URL_BEHIND_LAZY));
-      const name = url === null && tries > 0 ? null : this.#heap.text(field(view, at.name));
+      const isAsked = url !== null || tries === 0 || tries + 1 === MOST_TRIES;
+      const name = isAsked ? this.#heap.text(field(view, at.name)) : null;
       const hasMoreTries = url === null && name?.startsWith(OWN_SCRIPTS) !== true;
       this.#known.set(script, { id, tries: hasMoreTries ? tries + 1 : MOST_TRIES });
-      if (url === null || name === null || name === '') return;
-      this.#addMap(name, Buffer.from(url).toString('latin1'), () =>
-        this.#heap.wholeSource(field(view, this.#source)),
-      );
+      if (name === null || name === '') return;
+      const source = field(view, this.#source);
+      const code = () => this.#heap.wholeSource(source);
+      if (url !== null) this.#addMap(name, Buffer.from(url).toString('latin1'), code);
+      // Until then its comment may not have been read.
+      else if (tries + 1 === MOST_TRIES) this.#addMade(name, source, code);
     } catch (error) {
       if (!(error instanceof HeapMismatch)) throw error;
     }
+  }
+
+  /** Of a script without a map. */
+  #addMade(script: string, source: Tagged, code: () => string): void {
+    if (script.startsWith(OWN_SCRIPTS) || this.#maps.has(script)) return;
+    if (isMadeFromFile(this.#root, script, this.#heap.textUnits(source), code))
+      this.#maps.set(script, without(script, MADE));
   }
 
   #addMap(script: string, url: string, code: () => string): void {
@@ -164,6 +184,12 @@ export class MemoryMaps {
 
 const TOO_LARGE = 'the maps of its process are larger than what is kept';
 
+/** As a sentence of a report, in brackets. */
+const MADE = 'its code was made when it was loaded, and has no map';
+
 function without(script: string, fault: string): RecordedSourceMap {
   return { script, map: '', names: [], fault };
 }
+
+/** Where the files of a process are, as it sees them. */
+export const rootOf = (pid: number): string => `/proc/${pid}/root`;

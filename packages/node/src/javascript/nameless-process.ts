@@ -16,7 +16,7 @@ import { FunctionIndex } from './function-index.ts';
 import { type FunctionPlace, FunctionPlaces } from './function-places.ts';
 import { field, HeapMismatch, HeapReader, memoryOf, type Tagged } from './heap-reader.ts';
 import { type AddInterpreted, InterpretedNames, type SampleMoment } from './interpreted-names.ts';
-import { MemoryMaps } from './memory-maps.ts';
+import { MemoryMaps, rootOf } from './memory-maps.ts';
 import { compiledFunction, type MapLine, readOptimisedCode } from './optimised-code.ts';
 import { ScriptLists } from './script-lists.ts';
 import { knownLayoutOf, type NoLayout, type V8Layout, v8LayoutOf } from './v8-layout.ts';
@@ -416,7 +416,7 @@ function readingOf(
     space,
     scripts,
     functions,
-    sourceMaps: new MemoryMaps(heap, layout, space, scripts),
+    sourceMaps: new MemoryMaps(heap, layout, space, scripts, rootOf(pid)),
     places,
     code: new CodeSpace(() => usedCodeRanges(pid), heap, layout, space),
     dataRanges: () => usedDataRanges(pid),

@@ -5,7 +5,7 @@ import { type FunctionPlace, FunctionPlaces } from './function-places.ts';
 import { HeapMismatch, HeapReader, memoryOf, type Tagged } from './heap-reader.ts';
 import { MapLines } from './map-lines.ts';
 import { MapTimesLog } from './map-times-log.ts';
-import { MemoryMaps } from './memory-maps.ts';
+import { MemoryMaps, rootOf } from './memory-maps.ts';
 import { isPlaceOf, type MapLine, readOptimisedCode } from './optimised-code.ts';
 import { ScriptLists } from './script-lists.ts';
 import { knownLayoutOf, type NoLayout, type V8Layout, v8LayoutOf } from './v8-layout.ts';
@@ -110,7 +110,7 @@ export class WatchedProcess implements Disposable {
     this.#places = new FunctionPlaces(this.#heap, layout);
     if (layout.codeSpace === null) return;
     const scripts = new ScriptLists(this.#heap, layout, layout.codeSpace);
-    this.sourceMaps = new MemoryMaps(this.#heap, layout, layout.codeSpace, scripts);
+    this.sourceMaps = new MemoryMaps(this.#heap, layout, layout.codeSpace, scripts, rootOf(this.#pid));
     this.#functions = new FunctionIndex(this.#heap, layout, layout.codeSpace, scripts);
   }
 

@@ -6,7 +6,7 @@ export type SourceMapsName = 'source-maps';
 export const SOURCE_MAPS_OPTION: OptionRow<SourceMapsName> = {
   long: 'source-maps',
   negatable: true,
-  help: 'show functions and lines of JavaScript as their sources have them, such as those of a .ts file, where source maps tell it (default); --no-source-maps: those of the code that ran',
+  help: 'show functions and lines of JavaScript as their sources have them, such as those of a .ts file, where source maps tell it (default), and mark the others as `(generated)`; --no-source-maps: those of the code that ran',
   group: 'Rows',
 };
 

@@ -162,7 +162,7 @@ test('without a map that can be used, the code is shown as it ran, and a note an
   const check = async (reason: string) => {
     const answer = await report(data, '--sort', 'srcline');
     const shown = JSON.stringify(answer);
-    assert.ok(hottest(answer).srcline?.startsWith(`${script}:1`), shown);
+    assert.ok(hottest(answer).srcline?.startsWith(`${script} (generated):1`), shown);
     assert.deepEqual(answer.sourceMaps.faults, [{ script, map: `${script}.map`, reason }]);
     const { err } = await counterpoint('report', '-i', data);
     assert.match(err, new RegExp(`the source map of ${script} could not be used as a whole \\(${reason}\\)`));
@@ -173,7 +173,41 @@ test('without a map that can be used, the code is shown as it ran, and a note an
   await check('nothing is known from line 1 on');
   rmSync(`${script}.map`);
   await check('the map is not there');
+  // A script without a word of a map: its long line says what it is.
+  writeFileSync(script, readFileSync(script, 'utf8').replace(/\/\/# sourceMappingURL=.*/, ''));
+  const functions = await report(data);
+  assert.ok(hottest(functions).symbol?.includes(` ${script} (generated):1:`), JSON.stringify(functions));
+  const text = await counterpoint('script', '-i', data);
+  assert.match(text.out, new RegExp(`^\\t.* ${script} \\(generated\\):1:\\d+`, 'm'));
+  const { out } = await counterpoint('export', '-f', 'cpuprofile', '-o', '-', '-i', data);
+  assert.ok(out.includes(`${script}%20(generated)`), out.slice(0, 1000));
 });
+
+test('code that a loader made of a file, without a map, is marked as such; what Node makes of types is not', async () => {
+  const script = join(folder, 'loaded.js');
+  writeFileSync(script, busyProgram('loaded'));
+  const loader = join(folder, 'loader.cjs');
+  writeFileSync(
+    loader,
+    `const { readFileSync } = require('node:fs');
+     require('node:module')._extensions['.js'] = (module, path) =>
+       module._compile('// made\\n\\n' + readFileSync(path, 'utf8'), path);`,
+  );
+  await onTime(async () => {
+    const answer = await report(await record(process.execPath, '-r', loader, script));
+    const { symbol = '' } = hottest(answer);
+    assertOnTime(symbol.includes(` ${script} (generated):3:`), symbol);
+    assert.match(JSON.stringify(answer.sourceMaps), /its code was made when it was loaded/);
+  });
+  const { symbol } = hottest(await report(await record(process.execPath, script)));
+  assert.ok(symbol?.includes(` ${script}:1:`), symbol);
+});
+
+const busyProgram = (name: string) =>
+  `function ${name}(n) { let s = 0; for (let i = 0; i < n; i++) s = (s * 31 + i) | 0; return s; }
+const end = process.cpuUsage().user + 900_000;
+while (process.cpuUsage().user < end) ${name}(20000);
+`;
 
 test('a map that leads to a file with a map of its own is followed; a circle is not', async () => {
   const compiled = await bundle('step.js', { sourcemap: true });
