@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** `engines` says the oldest. */
-export const NODE_VERSIONS = ['20.19.0', '22.23.3', '24.21.0', '26.10.0'];
+export const NODE_VERSIONS = ['20.19.0', '22.23.3', '24.21.0', '26.12.1'];
 const FOLDER = fileURLToPath(new URL('../.nodes', import.meta.url));
 
 export function nodeProgram(version: string): string {

@@ -199,6 +199,25 @@ test('what is asked of inlined code is the last piece of its copy', async () => 
   assert.ok(!names.includes('JS:old /app/a.js:2:1'), names.join());
 });
 
+test('optimised code of which nobody knows what is inlined in it is told of, once', async () => {
+  const names = ['JS:*work /app/a.js:1:14', 'JS:+more /app/a.js:2:14', 'JS:o*most /app/a.js:3:14'];
+  const map = encodeUtf8(
+    names.map((name, n) => `${(0x1000 * (n + 1)).toString(16)} 1000 ${name}\n`).join(''),
+  );
+  const maps = [10, 11].map((pid) => fileOf(RECORDED_PERF_MAP, map, pid));
+  const each = (n: number) => BigInt(0x1000 * ((n % names.length) + 1));
+  const told = (result: IngestResult) =>
+    result.diagnostics.filter(({ code }) => code === 'inlined-code-missing').map(({ detail }) => detail);
+  assert.match(
+    told(await answer(maps, each)).join('\n'),
+    /^what V8 inlined in process 10 is not in the recording/,
+  );
+  const writer = new InlinedCodeWriter();
+  const positions = [{ offset: 0, call: -1, line: 1, column: 14 }];
+  writer.add({ recordedName: names[0]!, start: 0x1000, size: 0x1000, calls: [], positions });
+  assert.deepEqual(told(await answer([...maps, fileOf(RECORDED_INLINED_CODE, writer.bytes())], each)), []);
+});
+
 test('source maps: deep, and with millions of names', async () => {
   const map = fileOf(RECORDED_PERF_MAP, SMALL_MAP);
   const deep = filled('[');

@@ -43,6 +43,11 @@ interface Code {
   name(): string;
 }
 
+/** Marks of V8's compilers that inline. */
+const OPTIMISED = new Set(['+', '*']);
+/** One or two may be of the last moments of a process, in which nobody could read them. */
+const FEWEST_OPTIMISED = 3;
+
 /** Below those of all lines. */
 const PLACE_OF_UNKNOWN = Number.MIN_SAFE_INTEGER;
 
@@ -74,6 +79,10 @@ export class SymbolResolver {
   /** What is inlined where: by binary; and by row of the profile's JIT code. */
   readonly #inlined = new Map<number, InlinedCodeTable>();
   readonly #inlinedCode = new Map<number, InlinedCode>();
+  /** By process: how many pieces of optimised code of JavaScript have samples. */
+  readonly #optimised = new Map<number, Set<number>>();
+  /** Processes of which something is known that was inlined. */
+  readonly #toldApart = new Set<number>();
   /** By binary and name: the function that `eval` made, where only one has this name. */
   readonly #evaluated = new Map<number, ReadonlyMap<string, string>>();
   #nextFrame = 0;
@@ -106,7 +115,25 @@ export class SymbolResolver {
   }
 
   get diagnostics(): Diagnostic[] {
-    return [...this.#diagnostics, ...(this.#sourceNames?.diagnostics ?? [])];
+    return [...this.#diagnostics, ...(this.#sourceNames?.diagnostics ?? []), ...this.#notToldApart()];
+  }
+
+  /** One note, however many processes it is about. */
+  #notToldApart(): Diagnostic[] {
+    const pids = [...this.#optimised]
+      .filter(([pid, places]) => places.size >= FEWEST_OPTIMISED && !this.#toldApart.has(pid))
+      .map(([pid]) => pid);
+    if (pids.length === 0) return [];
+    const who = pids.length === 1 ? `process ${pids[0]}` : `${pids.length} processes`;
+    return [
+      {
+        code: 'inlined-code-missing',
+        path: 'inlined functions',
+        detail: `what V8 inlined in ${who} is not in the recording: the time of functions that were inlined counts for their callers`,
+        remedy:
+          'Record with `counterpoint record` and a version of Node that docs/compatibility.md lists, or start Node with --no-turbo-inlining.',
+      },
+    ];
   }
 
   /** What became of source maps; null: none were wanted. */
@@ -352,6 +379,11 @@ export class SymbolResolver {
     const row = { symbol, code: jitCode.start.push(start) };
     rows.set(place, row);
     if (inlined !== null) this.#inlinedCode.set(row.code, inlined);
+    if (OPTIMISED.has(tier) && parseScriptName(recorded) !== null) {
+      if (inlined !== null) this.#toldApart.add(pid);
+      const places = this.#optimised.get(pid) ?? new Set();
+      this.#optimised.set(pid, places.add(start));
+    }
     return row;
   }
 

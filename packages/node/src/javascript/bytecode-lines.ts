@@ -29,7 +29,7 @@ export function readBytecodeLines(
   bytecode: Tagged,
   { script, line, column }: FunctionPlace,
 ): BytecodeLines {
-  const { codeSpace, bytecodeSizes } = layout;
+  const { codeSpace, bytecodeSizes, positionFlagBits } = layout;
   if (codeSpace === null) throw new HeapMismatch('a version that does not tell of its bytecode');
   const { types, bytecodePositions, bytecodeData } = codeSpace;
   const head = heap.object(bytecode, HEAD_BYTES, types.bytecodeArray);
@@ -40,6 +40,7 @@ export function readBytecodeLines(
   for (const { at, offset, inlining } of positionRows(
     heap.byteArray(field(head, bytecodePositions)),
     sizeBytes,
+    positionFlagBits,
   )) {
     if (offset < 0 || inlining >= 0) continue;
     const place = script.placeOf(offset);

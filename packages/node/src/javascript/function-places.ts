@@ -162,7 +162,7 @@ export class FunctionPlaces {
 
   /** In the source of a function, of an offset in its bytecode. */
   #offsetAt(sharedFunction: Tagged, bytecodeOffset: number): number {
-    const { codeSpace, types } = this.#layout;
+    const { codeSpace, positionFlagBits, types } = this.#layout;
     if (codeSpace === null) throw new HeapMismatch('a version that does not tell of its bytecode');
     const { functionData, bytecodePositions } = codeSpace;
     const view = this.#heap.object(sharedFunction, SHARED_FUNCTION_BYTES, types.sharedFunction);
@@ -171,7 +171,7 @@ export class FunctionPlaces {
     const head = this.#heap.object(bytecode, BYTECODE_HEAD_BYTES, codeSpace.types.bytecodeArray);
     const table = this.#heap.byteArray(field(head, bytecodePositions));
     let found = -1;
-    for (const { at, offset } of positionRows(table, Number.MAX_SAFE_INTEGER)) {
+    for (const { at, offset } of positionRows(table, Number.MAX_SAFE_INTEGER, positionFlagBits)) {
       if (at > bytecodeOffset) break;
       found = offset;
     }

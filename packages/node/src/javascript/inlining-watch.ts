@@ -11,7 +11,7 @@ import {
 import { readProcLink } from '../target/index.ts';
 import type { InterpretedFunctions } from './frame-walker.ts';
 import { NamelessProcess, whyUnreadable } from './nameless-process.ts';
-import { knownLayoutOf, v8LayoutOf } from './v8-layout.ts';
+import { knownLayoutOf, TESTED_VERSIONS, v8LayoutOf } from './v8-layout.ts';
 import { type WatchedMap, WatchedProcess } from './watched-process.ts';
 
 /** Code that is new is looked at so soon; who makes none is asked less and less often. */
@@ -50,6 +50,7 @@ type Watched = WatchedProcess | NamelessProcess;
 interface Ended {
   files: RecordedFile[];
   gap: InliningGap | null;
+  untestedVersion: string | null;
 }
 
 /**
@@ -224,6 +225,8 @@ export class InliningWatch implements Disposable {
     const ended = this.#ended.filter(({ pid }) => isWanted(pid)).map(({ result }) => result);
     const all = await Promise.all([...ended, ...running]);
     const gaps = all.flatMap(({ gap }) => (gap === null ? [] : [gap]));
+    for (const version of new Set(all.map(({ untestedVersion }) => untestedVersion)))
+      if (version !== null) gaps.push({ pid: null, text: untestedText(version), isNameless: false });
     const missed = this.#dropped + this.#unwatched;
     if (missed > 0)
       gaps.push({
@@ -243,9 +246,14 @@ export class InliningWatch implements Disposable {
   }
 }
 
+function untestedText(version: string): string {
+  const which = version === 'unknown' ? 'does not tell its version' : `is version ${version}`;
+  return `the V8 of a recorded Node ${which}, and Counterpoint was tested with ${TESTED_VERSIONS.join(', ')} only: it may not tell inlined functions apart`;
+}
+
 /** Its facts are taken at once, whatever becomes of the process. */
 async function resultOf(pid: number, process: Watched): Promise<Ended> {
-  const { gap, pieces } = process;
+  const { gap, pieces, untestedVersion } = process;
   const isNameless = process instanceof NamelessProcess;
   const made = process instanceof NamelessProcess ? process.map() : null;
   const map = made?.bytes ?? null;
@@ -254,6 +262,7 @@ async function resultOf(pid: number, process: Watched): Promise<Ended> {
   const sourceMaps = process.sourceMaps?.bytes() ?? null;
   return {
     gap: gap === null ? null : { pid, text: gap, isNameless },
+    untestedVersion,
     files: [
       ...(map !== null && map.length > 0 ? await packed(RECORDED_PERF_MAP, pid, map) : []),
       ...(sourceMaps === null ? [] : await packed(RECORDED_SOURCE_MAPS, pid, sourceMaps)),

@@ -129,6 +129,11 @@ export class NamelessProcess implements Disposable, InterpretedFunctions {
     return this.#reading?.sourceMaps ?? null;
   }
 
+  /** See `V8Layout`. */
+  get untestedVersion(): string | null {
+    return this.#reading?.layout.untestedVersion ?? null;
+  }
+
   get canWalkFrames(): boolean {
     return this.#reading !== null;
   }

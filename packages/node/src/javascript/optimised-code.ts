@@ -76,7 +76,7 @@ function readPiece(
   if (!isPlaceOf(functions.own, line.recordedName)) throw new HeapMismatch('another function is there');
   const { calls } = functions;
   const table = heap.byteArray(field(code, layout.code.sourcePositions));
-  const positions = [...codePositions(table, functions, line.size)];
+  const positions = [...codePositions(table, functions, line.size, layout.positionFlagBits)];
   if (positions.length === 0) return null;
   const ownName = ownNameOf(functions.own);
   return {
@@ -147,8 +147,9 @@ function* codePositions(
   table: DataView,
   { own, calls }: ReadFunctions,
   size: number,
+  flagBits: number,
 ): Generator<CodePosition> {
-  for (const { at, offset, inlining } of positionRows(table, size)) {
+  for (const { at, offset, inlining } of positionRows(table, size, flagBits)) {
     const place = inlining < 0 ? own : calls[inlining]?.place;
     if (place === undefined) throw new HeapMismatch(`inlined call ${inlining}`);
     if (offset < 0) continue;

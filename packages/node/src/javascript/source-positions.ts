@@ -27,17 +27,19 @@ export function sourcePosition(value: bigint): SourcePosition {
 }
 
 /**
- * The table is of pairs, each as the difference to the pair before (V8's `source-position-table.cc`): an
- * offset in the code, which is -1 - itself where no statement begins, and a source position. Throws
+ * The table is of pairs, each as the difference to the pair before (V8's
+ * `source-position-table.cc`): an offset in the code above some flags, and a source position. Throws
  * HeapMismatch where an offset is outside of `size`.
+ *
+ *     V8 11 to 13   offset | no statement begins:1
+ *     V8 14         offset | a debugger may stop:1 | a statement begins:1
  */
-export function* positionRows(table: DataView, size: number): Generator<PositionRow> {
+export function* positionRows(table: DataView, size: number, flagBits: number): Generator<PositionRow> {
   const position = { at: 0 };
   let at = FUNCTION_ENTRY;
   let source = 0n;
   for (let count = 0; position.at < table.byteLength && count < MOST_POSITIONS; count++) {
-    const step = Number(signed(unsigned(table, position)));
-    at += step < 0 ? -step - 1 : step;
+    at += Number(unsigned(table, position) >> BigInt(flagBits));
     if (at < FUNCTION_ENTRY || at > size) throw new HeapMismatch(`a position at ${at} of ${size} bytes`);
     source += signed(unsigned(table, position));
     yield { at: Math.max(0, at), ...sourcePosition(source) };

@@ -7,6 +7,12 @@ import { type V8Constants, type V8Symbols, withV8Constants } from './v8-constant
 
 /** Where V8 keeps things, in bytes from the start of an object, and what its types are called. */
 export interface V8Layout {
+  /**
+   * Of a version that nobody has compared with what programs are known to do, `15.1`; null: of a tested one.
+   */
+  untestedVersion: string | null;
+  /** Of an offset in a table of source positions, below it (`positionRows`). */
+  positionFlagBits: number;
   /** From the map of an `InstructionStream` to its first instruction. */
   streamHeaderBytes: number;
   code: { deoptimizationData: number; sourcePositions: number };
@@ -60,6 +66,12 @@ const SCRIPT_COLUMN_OFFSET = 32;
 const FIRST_VARIABLE_BEHIND_POSITIONS = 5;
 const POSITIONS_BEFORE_VARIABLES = 3;
 
+/** Version of V8 whose tables of source positions have two flags a row; it does not export how many. */
+const TWO_FLAGS_SINCE = 14;
+
+/** Those of the Nodes of `npm run nodes`: what is read of them is compared with what programs do. */
+export const TESTED_VERSIONS: readonly string[] = ['11.3', '12.4', '13.6', '14.6'];
+
 /** Who exports none of these has no V8, or one that tells nothing. */
 const EVERYWHERE = ['FirstNonstringType', 'SmiTag', 'class_Script__name__Object', 'type_Script__SCRIPT_TYPE'];
 const layouts = new Map<string, Promise<V8Layout | NoLayout>>();
@@ -108,6 +120,8 @@ function layoutFrom(constants: V8Constants, { bytecodeSizes, version }: V8Symbol
   const wrappedFunction = constants.get('DeoptimizationDataWrappedSharedFunctionInfoIndex');
   const arePositionsFirst = value('scopeinfo_idx_first_vars') >= FIRST_VARIABLE_BEHIND_POSITIONS;
   const layout: V8Layout = {
+    untestedVersion: version !== null && TESTED_VERSIONS.includes(version) ? null : (version ?? 'unknown'),
+    positionFlagBits: version !== null && Number.parseInt(version, 10) >= TWO_FLAGS_SINCE ? 2 : 1,
     streamHeaderBytes: value('class_InstructionStream__instruction_start__uintptr_t'),
     code: {
       deoptimizationData: ownFields ?? CODE_DEOPTIMIZATION_DATA,

@@ -134,6 +134,11 @@ export class WatchedProcess implements Disposable {
       : null;
   }
 
+  /** See `V8Layout`; null where it has no names. */
+  get untestedVersion(): string | null {
+    return this.#lines.isThere ? (this.#layout?.untestedVersion ?? null) : null;
+  }
+
   /** Reads what is new, for so long; whether there was something. `nowNs`: by the clock of the samples. */
   look(budgetMs: number, nowNs: (() => bigint) | null): boolean {
     if (nowNs !== null) this.times.look(() => this.#lines.sizeBytes, nowNs);

@@ -36,6 +36,9 @@ until(() => evaluated(300));
 (async () => { const end = cpuMs() + 350; while (cpuMs() < end) await asyncCaller(300); })();
 `;
 
+/** The first phase alone. */
+export const DEEP_ONCE = `${PHASES}const end = cpuMs() + 500; while (cpuMs() < end) deepCaller(300);`;
+
 /** All phases in turn, until the one that started it is gone. Says so when they are compiled. */
 export const PHASES_FOREVER = `${PHASES}const runs = [
   () => deepCaller(300), arrowCaller, () => thing.methodCaller(300), () => generatorCaller(300),
