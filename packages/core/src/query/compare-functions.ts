@@ -2,7 +2,8 @@ import { CounterpointError } from '../base/index.ts';
 import type { Profile } from '../profile/index.ts';
 import { type Measure, pointsOfShare, ratioOfPeriods, weightedDifference } from './compare-methods.ts';
 import { deviationsOf } from './share-interval.ts';
-import { type SortKey, type TopAnswer, type TopRow, topFunctions } from './top-functions.ts';
+import type { SortKey } from './sort-keys.ts';
+import { type TopAnswer, type TopRow, topFunctions } from './top-functions.ts';
 
 /** Options of `compareFunctions()`. */
 export interface CompareOptions {
@@ -40,7 +41,7 @@ export interface ChangedFunction {
   /** Sum of its periods in the second recording, decimal. */
   afterPeriod: string;
   /** The other fields of the row, as `TopRow` has them. */
-  labels: Partial<Pick<TopRow, 'comm' | 'srcfile' | 'srcline' | 'pid' | 'tid' | 'cpu'>>;
+  labels: Partial<Pick<TopRow, 'comm' | 'srcfile' | 'srcline' | 'pid' | 'thread' | 'tid' | 'cpu'>>;
   /**
    * `after` less `before`, in points of percent; of `ratio` how many times the period is that of before, of
    * `wdiff` the difference of weighted periods. Null where it was not there before, and for a ratio.

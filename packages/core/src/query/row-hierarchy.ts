@@ -1,6 +1,7 @@
 import { checkArgument, hasMembers } from '../base/index.ts';
 import { rowLabel } from './row-label.ts';
-import { isTraceKey, type SortKey, type TopAnswer, type TopRow } from './top-functions.ts';
+import { isTraceKey, type SortKey } from './sort-keys.ts';
+import type { TopAnswer, TopRow } from './top-functions.ts';
 
 /** One row of `HierarchyAnswer`: a value of the sort key of its depth, with its parts below it. */
 export interface HierarchyRow {

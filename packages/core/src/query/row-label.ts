@@ -1,4 +1,5 @@
-import { isTraceKey, type SortKey, type TopRow } from './top-functions.ts';
+import { isTraceKey, type SortKey } from './sort-keys.ts';
+import type { TopRow } from './top-functions.ts';
 
 /** What a row has for a sort key, as text: equal for rows that reports print equally. */
 export function rowLabel(row: TopRow, key: SortKey): string {

@@ -1,7 +1,6 @@
 import {
   CounterpointError,
   checkOptionNames,
-  checkText,
   type Damage,
   type OptionNames,
   TripleTable,
@@ -11,51 +10,11 @@ import type { LossEntry } from '../loss/index.ts';
 import { checkProfile, isOffCpuEvent, NONE, type Profile } from '../profile/index.ts';
 import { type FrameFilter, frameTest, NO_DSO, NO_SYMBOL } from './frame-filter.ts';
 import { copyOf, type FunctionPlace, Functions, modeLetter, tierOf } from './functions.ts';
+import { isTraceKey, type SortKey, type TraceSortKey } from './sort-keys.ts';
 import { type RowSource, SourceLines, UNKNOWN_FILE, UNKNOWN_LINE } from './source-lines.ts';
 import type { StackEnd } from './stack-limit.ts';
 import { NO_PARENT, PARENT_PATTERN, parentsOfStacks } from './stack-parents.ts';
 import { WaitingPlaces } from './waiting-place.ts';
-
-/**
- * What rows can be told apart by; names as perf's `--sort`. Ours: `role` is whether a thread is its
- * process's first, `tier` and `copy` are of code that a JIT compiler made. `srcline` is the line of
- * source code, `srcfile` its file. `parent` is the function of the stack that `TopOptions.parent` chooses.
- */
-export const SORT_KEYS = [
-  'comm',
-  'dso',
-  'symbol',
-  'srcline',
-  'srcfile',
-  'pid',
-  'tid',
-  'cpu',
-  'role',
-  'tier',
-  'copy',
-  'parent',
-] as const;
-/** A sort key that is one word. */
-export type PlainSortKey = (typeof SORT_KEYS)[number];
-/**
- * What a tracepoint recorded, as the kernel prints it, or one field of it: `sched:sched_switch.next_comm`,
- * with `/raw` the number itself.
- */
-export type TraceSortKey = 'trace' | `${string}.${string}`;
-/** What rows are told apart by. */
-export type SortKey = PlainSortKey | TraceSortKey;
-
-/** Keys that a profile has texts for only where they were asked for when it was made (`traceKeys`). */
-export function isTraceKey(key: SortKey): key is TraceSortKey {
-  return key === 'trace' || key.includes('.');
-}
-
-/** perf's short forms. */
-const SORT_ALIASES: Readonly<Record<string, PlainSortKey>> = {
-  sym: 'symbol',
-  command: 'comm',
-  thread: 'tid',
-};
 
 /** Options of `topFunctions()`. */
 export interface TopOptions extends FrameFilter {
@@ -151,6 +110,8 @@ export interface TopRow {
   pid?: number;
   /** The thread. */
   tid?: number;
+  /** The thread with its last name: `1234:node`. */
+  thread?: string;
   /** The CPU; -1 where it was not recorded. */
   cpu?: number;
   /** `main`: the first thread of its process; `other`: of a pool, a worker, a library. */
@@ -191,41 +152,6 @@ export interface TopAnswer {
   loss: LossEntry[];
   /** What was wrong in the recording. */
   damage: Damage[];
-}
-
-/**
- * Parse `comm,dso,sym`. Throws with the known keys where one is not known, or none is named. `fieldKeys` has
- * the fields of tracepoints that a word stands for: perf's `next_comm`, `sched_switch.*`, `trace_fields`.
- */
-export function parseSortKeys(
-  text: string,
-  fieldKeys: (word: string) => readonly TraceSortKey[] = () => [],
-): SortKey[] {
-  checkText('parseSortKeys()', 'the list of sort keys', text);
-  const words = text
-    .split(',')
-    .map((word) => word.trim())
-    .filter((word) => word !== '');
-  if (words.length === 0) throw sortKeyError('no sort key is named');
-  const keys = words.flatMap((word): readonly SortKey[] => {
-    if (word === 'trace') return [word];
-    // `EVENT.FIELD`, as in perf.
-    if (/^[\w:-]+\.\w+(?:\/raw)?$/.test(word)) return [word as TraceSortKey];
-    const key = SORT_ALIASES[word] ?? SORT_KEYS.find((known) => known === word);
-    if (key !== undefined) return [key];
-    const fields = fieldKeys(word);
-    if (fields.length === 0) throw sortKeyError(`unknown sort key "${word}"`);
-    return fields;
-  });
-  return [...new Set(keys)];
-}
-
-function sortKeyError(message: string): CounterpointError {
-  return new CounterpointError(
-    'ERR_SORT_KEY',
-    message,
-    `Sort keys: ${SORT_KEYS.join(', ')}, sym; of tracepoints trace, and a field as EVENT.FIELD`,
-  );
 }
 
 /** The functions that cost most, or any other grouping of the innermost frames. */
@@ -365,7 +291,15 @@ function commTest(profile: Profile, comms: ReadonlySet<string> | undefined): (co
 }
 
 /** Keys that belong to the sample, and keys that belong to the frame. */
-const SAMPLE_KEYS: ReadonlySet<string> = new Set(['comm', 'pid', 'tid', 'cpu', 'role', 'parent'] as const);
+const SAMPLE_KEYS: ReadonlySet<string> = new Set([
+  'comm',
+  'pid',
+  'thread',
+  'tid',
+  'cpu',
+  'role',
+  'parent',
+] as const);
 
 const DEFAULT_SORT: readonly SortKey[] = ['comm', 'dso', 'symbol'];
 /** Pools wait for work most of the time: beside them nobody would see what the main thread waits for. */
@@ -517,7 +451,7 @@ class Groups {
   }
 
   #value(key: SortKey, sample: number, frame: number): number {
-    const { samples, frames, threads } = this.#profile;
+    const { samples, frames, threads, strings } = this.#profile;
     if (isTraceKey(key)) return this.#traceText(key, sample);
     switch (key) {
       case 'comm':
@@ -534,6 +468,10 @@ class Groups {
         return threads.pid.data[samples.thread.data[sample]!]!;
       case 'tid':
         return threads.tid.data[samples.thread.data[sample]!]!;
+      case 'thread': {
+        const thread = samples.thread.data[sample]!;
+        return this.#text(`${threads.tid.data[thread]!}:${strings.get(threads.comm.data[thread]!)}`);
+      }
       case 'cpu':
         return samples.cpu.data[sample]!;
       case 'role': {
@@ -580,7 +518,7 @@ class Groups {
         labels.source = source === null || column === 0 ? source : { ...source, column };
       } else if (key === 'srcfile')
         labels.srcfile = frame === NONE ? UNKNOWN_FILE : this.#lines.shownFile(frame);
-      else if (key === 'tier') labels.tier = this.#texts[value]!;
+      else if (key === 'tier' || key === 'thread') labels[key] = this.#texts[value]!;
       else if (key === 'role') labels.role = value === 1 ? 'main' : 'other';
       else if (key === 'parent') labels.parent = value === NONE ? NO_PARENT : functions.name(value);
       else if (key === 'copy') labels.copy = frame === NONE ? '' : copyOf(profile, frame);

@@ -12,6 +12,7 @@ const TITLES: Readonly<Record<PlainSortKey, string>> = {
   srcline: 'Source:Line',
   srcfile: 'Source File',
   pid: 'PID',
+  thread: 'Pid:Command',
   tid: 'TID',
   cpu: 'CPU',
   role: 'Thread',
@@ -32,7 +33,15 @@ export function sortColumn(key: SortKey): RowColumn {
   if (key === 'symbol')
     return { title, isRight: false, cell: ({ mode = '.', symbol = '' }) => `[${mode}] ${symbol}` };
   if (key === 'tier' || key === 'copy') return { title, isRight: false, cell: (row) => row[key] || NOTHING };
+  if (key === 'thread')
+    return { title: `    ${title}`, isRight: false, cell: ({ thread = '' }) => threadText(thread) };
   return { title, isRight: NUMBERS.has(key), cell: (row) => String(row[key] ?? '') };
 }
 
 const NUMBERS: ReadonlySet<PlainSortKey> = new Set(['pid', 'tid', 'cpu'] as const);
+
+/** perf's form: the numbers stand below each other. */
+function threadText(thread: string): string {
+  const colon = thread.indexOf(':');
+  return `${thread.slice(0, colon).padStart(7)}${thread.slice(colon)}`;
+}

@@ -75,7 +75,17 @@ function sortOf(args: Arguments): readonly SortKey[] {
   if (text === undefined) return ['dso', 'symbol'];
   const words = text.split(',').map((word) => SORT_WORDS[word.trim()] ?? word.trim());
   const keys = parseSortKeys(words.join(','));
-  const known: readonly SortKey[] = ['dso', 'symbol', 'srcfile', 'srcline', 'comm', 'pid', 'tid', 'cpu'];
+  const known: readonly SortKey[] = [
+    'dso',
+    'symbol',
+    'srcfile',
+    'srcline',
+    'comm',
+    'pid',
+    'thread',
+    'tid',
+    'cpu',
+  ];
   const other = keys.find((key) => !known.includes(key));
   if (other !== undefined)
     throw args.refuse('sort', 'function, file, line, binary, comm, pid, tid or cpu', `Not by ${other}.`);

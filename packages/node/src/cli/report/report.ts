@@ -149,7 +149,7 @@ export default defineVerb<ReportName>({
       long: 'sort',
       short: 's',
       value: 'KEYS',
-      help: 'what makes a row: comm, dso, symbol, pid, tid, cpu, srcline (the line of source code), srcfile (its file), parent (see --parent); for JIT code also tier (its compiler) and copy (its place),\nfor threads role (main or other), for tracepoints trace (what they recorded) and fields (next_comm, sched_switch.next_comm, sched_switch.*)\n(default comm,dso,symbol; trace for tracepoints without call chains)',
+      help: 'what makes a row: comm, dso, symbol, process, pid (the thread and its name, as in perf), tid, cpu, srcline (the line of source code), srcfile (its file), parent (see --parent); for JIT code also tier (its compiler) and copy (its place),\nfor threads role (main or other), for tracepoints trace (what they recorded) and fields (next_comm, sched_switch.next_comm, sched_switch.*)\n(default comm,dso,symbol; trace for tracepoints without call chains)',
       group: 'Rows',
     },
     {

@@ -43,6 +43,8 @@ describe('report, as perf prints it', { skip }, () => {
     ['-F', 'sample,dso,overhead'],
     ['-F', 'period,comm'],
     ['-s', 'comm,dso'],
+    ['-s', 'pid'],
+    ['-s', 'pid,dso'],
     ['-s', 'comm,sym', '--symbol-filter=str'],
     ['-s', 'sym', '-d', 'libc.so.6', '--percentage', 'relative'],
     ['-s', 'sym', '-d', 'libc.so.6', '--percentage', 'absolute'],

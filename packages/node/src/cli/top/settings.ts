@@ -107,7 +107,8 @@ function sortKeys(args: VerbContext<TopName>['args']): readonly SortKey[] {
 /** Null: there is one among them that nobody knows. */
 function knownKeys(text: string): readonly SortKey[] | null {
   try {
-    return parseSortKeys(text);
+    // perf's `pid` is the thread.
+    return parseSortKeys(text).map((key) => (key === 'thread' ? 'pid' : key));
   } catch (error) {
     if (error instanceof CounterpointError && error.code === 'ERR_SORT_KEY') return null;
     throw error;
