@@ -6,6 +6,7 @@ export {
   ingestPerfData,
   RunningProfile,
   type SampleFilter,
+  type SamplePlaces,
   type SampleTexts,
   type TimeRange,
   type WalkedSample,

@@ -3,7 +3,7 @@ export type { CodeFile } from './binary-code.ts';
 export { BinaryCode } from './binary-code.ts';
 // The whole file: what is left out of the published types cannot be named here.
 export * from './branch-collector.ts';
-export type { FramelessFunctions, IngestOptions, IngestResult, SampleTexts } from './ingest.ts';
+export type { FramelessFunctions, IngestOptions, IngestResult, SamplePlaces, SampleTexts } from './ingest.ts';
 export { contentNotes, ingestPerfData, kernelNotes } from './ingest.ts';
 export { NativeSources } from './native-sources.ts';
 export { RunningProfile } from './running-profile.ts';

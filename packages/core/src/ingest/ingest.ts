@@ -44,8 +44,18 @@ export interface SampleTexts {
   readonly keys: readonly string[];
   /** One for each key. */
   textsOf(sample: WalkedSample): string[];
+  /** A text once symbols are known: names of functions may be in it. */
+  named(text: string): string;
   /** All samples have been there. Throws where a key was of none of them. */
   finish(): void;
+}
+
+/** Where further addresses of samples are: they get their symbols with all others. */
+export interface SamplePlaces {
+  /** What the rows are of. */
+  readonly profile: Profile;
+  /** Row of the profile's stacks for an address of the sample that is being walked. */
+  stackAt(sample: WalkedSample, lo: number, hi: number): number;
 }
 
 /**
@@ -65,7 +75,7 @@ export interface FramelessFunctions {
 /** Options of `ingestPerfData()`. */
 export interface IngestOptions {
   /** What to keep of samples beside their place. */
-  sampleTexts?: (reader: PerfDataReader) => SampleTexts;
+  sampleTexts?: (reader: PerfDataReader, places: SamplePlaces) => SampleTexts;
   /** Where symbols come from; without it frames keep their addresses. */
   symbols?: SymbolDriver;
   /**
@@ -228,8 +238,6 @@ class Builder {
   constructor(reader: PerfDataReader, options: IngestOptions) {
     this.#reader = reader;
     this.#options = options;
-    this.#texts = options.sampleTexts?.(reader) ?? null;
-    if (this.#texts !== null) this.profile.sampleTexts = new SampleTextTable(this.#texts.keys);
     this.walker = new SampleWalker(
       reader,
       this.profile,
@@ -237,6 +245,8 @@ class Builder {
       { ...options, guessCallers: options.symbols !== undefined },
       (sample) => this.#sample(sample),
     );
+    this.#texts = options.sampleTexts?.(reader, this.#places()) ?? null;
+    if (this.#texts !== null) this.profile.sampleTexts = new SampleTextTable(this.#texts.keys);
     this.#branches = this.#branchesOf(reader);
     const { binaries } = this.walker;
     this.#resolver =
@@ -256,6 +266,11 @@ class Builder {
       binaries.onNew = (index) => {
         if (this.profile.binaries[index]!.kind !== 'jit') this.#resolver?.begin(index);
       };
+  }
+
+  #places(): SamplePlaces {
+    const { profile, walker } = this;
+    return { profile, stackAt: (sample, lo, hi) => walker.stackAt(sample, lo, hi) };
   }
 
   #branchesOf(reader: PerfDataReader): BranchCollector | null {
@@ -294,6 +309,17 @@ class Builder {
       for (const [index, text] of texts.entries()) sampleTexts!.texts[index]!.push(strings.intern(text));
     }
     return row;
+  }
+
+  #nameTexts(): void {
+    const { sampleTexts, strings } = this.profile;
+    if (this.#texts === null || sampleTexts === null) return;
+    for (const column of sampleTexts.texts)
+      for (let row = 0; row < column.length; row++) {
+        const text = strings.get(column.at(row));
+        const named = this.#texts.named(text);
+        if (named !== text) column.data[row] = strings.intern(named);
+      }
   }
 
   #count(event: RecordedEvent, periodLo: number, periodHi: number): void {
@@ -353,6 +379,7 @@ class Builder {
     const firstTimeNs = absolute(this.#firstNs);
     profile.meta = profileMeta(reader.features, firstTimeNs);
     await this.#resolver?.resolveNew(options.onProgress);
+    this.#nameTexts();
     this.#resolver?.mendStacks(this.walker.hasStackTops ? await this.#stackTops() : null);
     const sourceNotes = await this.#addSources();
     trimTracing(profile, reader.events.events);

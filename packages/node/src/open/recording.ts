@@ -319,7 +319,9 @@ export class Recording implements AsyncDisposable {
     const { traceKeys = [], itrace: _, writeTraceLog: __, ...ingest } = options;
     return ingestPerfData(await this.#source(options), {
       ...ingest,
-      ...(traceKeys.length === 0 ? {} : { sampleTexts: (reader) => new TraceKeys(reader, traceKeys) }),
+      ...(traceKeys.length === 0
+        ? {}
+        : { sampleTexts: (reader, places) => new TraceKeys(reader, traceKeys, places) }),
       symbols: this.#driver,
       framelessCode: new FramelessCode(this.#driver),
       acceptUnverified: isOfThisMachine,

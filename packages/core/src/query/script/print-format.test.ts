@@ -91,6 +91,20 @@ test('the quick way of whole fields prints what the general way prints', () => {
     ),
     { numRuns: 500 },
   );
+test('addresses of code have names and no widths, where there are any', () => {
+  const named = (format: string) =>
+    compilePrintFormat(
+      formatOf(format),
+      new Map(),
+      (address, form) => `<${form} ${address.toString(16)}>`,
+    )?.(RECORD);
+  const big = 'ffff888000001000';
+  assert.equal(
+    named('"%pS %ps %pF|%pf %-40pB.", REC->big, REC->big, REC->big, (void *)REC->big, REC->big'),
+    `<offset ${big}> <function ${big}> <offset ${big}>|<function ${big}> <offset ${big}>.`,
+  );
+  assert.equal(named('"%*pS %d", 5, REC->big, REC->small'), `<offset ${big}> 5`);
+  assert.equal(print('"%pB %pF", REC->big, 0'), `0x${big} 0x0`);
 });
 
 test('expressions are C', () => {

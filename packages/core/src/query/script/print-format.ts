@@ -1,5 +1,6 @@
 import { decodeUtf8 } from '../../base/index.ts';
 import type { TracepointField, TracepointFormat } from '../../perfdata/index.ts';
+import type { CodeForm } from './code-names.ts';
 import { plainConversion, rememberedByField } from './plain-conversion.ts';
 import { type Expression, type NamedValue, parsePrintFormat } from './print-format-parser.ts';
 import { dynamicRange, fieldText } from './trace-text.ts';
@@ -19,18 +20,22 @@ type Evaluator = (record: RawRecord) => Value;
 /** Prints a record as the kernel would. */
 export type RecordPrinter = (record: RawRecord) => string;
 
+/** What stands for an address of the kernel's code. */
+export type CodeNamer = (address: bigint, form: CodeForm) => string;
+
 /**
  * A printer from a tracepoint's `print fmt:`, or null where that holds what is not understood here: whoever
  * asks prints the fields by name then. `kernelTexts` are texts of the kernel by their address. What only the
- * running kernel knows (its own variables) is printed as `?`, and code addresses in hex.
+ * running kernel knows (its own variables) is printed as `?`, and code addresses as `codeName` says.
  */
 export function compilePrintFormat(
   format: TracepointFormat,
   kernelTexts: ReadonlyMap<bigint, string> = new Map(),
+  codeName: CodeNamer = (address) => `0x${address.toString(16)}`,
 ): RecordPrinter | null {
   const parsed = parsePrintFormat(format.printFormat);
   if (parsed === null) return null;
-  const pieces = conversions(parsed.text, kernelTexts);
+  const pieces = conversions(parsed.text, kernelTexts, codeName);
   if (pieces === null) return null;
   const wanted = pieces.reduce((sum, piece) => sum + (typeof piece === 'string' ? 0 : 1 + piece.stars), 0);
   if (wanted > parsed.arguments.length) return null;
@@ -50,7 +55,7 @@ export function compilePrintFormat(
       let at = first;
       return piece.print(() => values[at++]!(record));
     };
-    if (piece.stars > 0) return general;
+    if (piece.stars > 0 || piece.facts === null) return general;
     const argument = parsed.arguments[first]!;
     return (
       plainConversion(piece.facts, argument, fields) ??
@@ -304,7 +309,8 @@ function flagNames(value: bigint, rows: readonly Row[], separator: string): stri
 }
 
 interface Conversion {
-  facts: ConversionFacts;
+  /** Null: it has a way of its own, which must see each value. */
+  facts: ConversionFacts | null;
   /** Width and precision that are arguments. */
   stars: number;
   print(take: () => Value): string;
@@ -312,8 +318,21 @@ interface Conversion {
 
 const CONVERSION = /%(?:%|([-+ #0]*)(\*|\d{1,3})?(?:\.(\*|\d{0,3}))?(hh|h|ll|l|L|z|j|t|q)?([a-zA-Z]))/g;
 
-/** A printf format in pieces, or null where a conversion is not known. `%pS` and `%ps` are code addresses. */
-function conversions(text: string, kernelTexts: ReadonlyMap<bigint, string>): (string | Conversion)[] | null {
+/** The kernel's pointers to code, by the letter behind `%p`. `%pF` and `%pf` are of old kernels. */
+const CODE_FORMS: Readonly<Record<string, CodeForm>> = {
+  S: 'offset',
+  F: 'offset',
+  B: 'offset',
+  s: 'function',
+  f: 'function',
+};
+
+/** A printf format in pieces, or null where a conversion is not known. */
+function conversions(
+  text: string,
+  kernelTexts: ReadonlyMap<bigint, string>,
+  codeName: CodeNamer,
+): (string | Conversion)[] | null {
   const pieces: (string | Conversion)[] = [];
   let end = 0;
   for (const match of text.matchAll(CONVERSION)) {
@@ -324,12 +343,16 @@ function conversions(text: string, kernelTexts: ReadonlyMap<bigint, string>): (s
       continue;
     }
     const [, flags = '', width, precision, length = '', letter = ''] = match;
-    const isCode = letter === 'p' && /^[sSfF]/.test(text.slice(end));
-    if (isCode) end++;
+    const codeForm = letter === 'p' ? CODE_FORMS[text[end] ?? ''] : undefined;
+    if (codeForm !== undefined) {
+      end++;
+      pieces.push(codeConversion(codeForm, width, precision, codeName));
+      continue;
+    }
     // The kernel's other pointer formats (%pI4, %pU, %pM) print what the pointer leads to.
-    else if (letter === 'p' && /^[a-zA-Z]/.test(text.slice(end))) return null;
+    if (letter === 'p' && /^[a-zA-Z]/.test(text.slice(end))) return null;
     if (!'diuxXocsp'.includes(letter)) return null;
-    pieces.push(conversion({ flags, width, precision, length, letter, isCode }, kernelTexts));
+    pieces.push(conversion({ flags, width, precision, length, letter }, kernelTexts));
   }
   pieces.push(text.slice(end));
   const isWhole = pieces.every((piece) => typeof piece !== 'string' || piece === '%' || !piece.includes('%'));
@@ -342,7 +365,25 @@ interface ConversionFacts {
   precision: string | undefined;
   length: string;
   letter: string;
-  isCode: boolean;
+}
+
+/** As libtraceevent prints it, which perf uses: no width is heeded. */
+function codeConversion(
+  form: CodeForm,
+  width: string | undefined,
+  precision: string | undefined,
+  codeName: CodeNamer,
+): Conversion {
+  const stars = (width === '*' ? 1 : 0) + (precision === '*' ? 1 : 0);
+  return {
+    facts: null,
+    stars,
+    print(take) {
+      for (let star = 0; star < stars; star++) take();
+      const value = take();
+      return typeof value === 'bigint' ? codeName(value, form) : (value ?? '?');
+    },
+  };
 }
 
 const LENGTH_BITS: Readonly<Record<string, number>> = { hh: 8, h: 16, '': 32 };
@@ -385,11 +426,11 @@ function plainText(value: Value, letter: string, precision: number): string {
 
 function numberText(
   value: bigint,
-  { flags, letter, isCode }: ConversionFacts,
+  { flags, letter }: ConversionFacts,
   bits: number,
   precision: number,
 ): string {
-  if (letter === 'p') return value === 0n && !isCode ? '(nil)' : `0x${value.toString(16)}`;
+  if (letter === 'p') return value === 0n ? '(nil)' : `0x${value.toString(16)}`;
   const isSigned = letter === 'd' || letter === 'i';
   const number = isSigned ? BigInt.asIntN(bits, value) : BigInt.asUintN(bits, value);
   const base = letter === 'x' || letter === 'X' ? 16 : letter === 'o' ? 8 : 10;

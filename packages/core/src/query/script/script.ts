@@ -49,12 +49,14 @@ import { BranchBlocks } from './branch-blocks.ts';
 import { flagsText } from './branch-flags.ts';
 import { BranchPlaces } from './branch-places.ts';
 import { CallIndent, type PendingBranch } from './call-indent.ts';
+import { CodeNames, waitsForNames } from './code-names.ts';
 import { BLOCKS, defaultFields, fieldsOf, PLACED, SCRIPT_FIELDS, type ScriptField } from './fields.ts';
 import { jsonSample } from './json-sample.ts';
+import { LaterParts } from './later-parts.ts';
 import { plainTail, registerTail } from './plain-tail.ts';
 import { RecordLines } from './record-lines.ts';
 import { SCRIPT_OPTIONS, type ScriptOptions } from './script-options.ts';
-import { ShownTimes, TIME_MARK } from './shown-times.ts';
+import { ShownTimes } from './shown-times.ts';
 import { StackText } from './stack-text.ts';
 import { syntheticText } from './synthetic-text.ts';
 import { TracePrinter } from './trace-printer.ts';
@@ -247,8 +249,9 @@ class ScriptPrinter implements RecordSink {
   readonly #recordLines: RecordLines;
   readonly #recordTypes: ReadonlySet<number>;
   readonly #times: ShownTimes;
-  /** By line: a time that is known when its line is printed. */
-  readonly #laterTimes = new Map<number, readonly [lo: number, hi: number]>();
+  /** Times that depend on the lines before, and names in what tracepoints recorded. */
+  readonly #laterParts = new LaterParts();
+  readonly #codeNames: CodeNames;
   /** Null: all samples are wanted. */
   readonly #wanted: WantedSamples | null;
   readonly #eventBuffers = new Map<RecordedEvent | null, TextBuffer>();
@@ -261,13 +264,14 @@ class ScriptPrinter implements RecordSink {
     const { functions } = options;
     this.#wanted = functions === undefined ? null : new WantedSamples(this.profile, functions);
     this.#times = new ShownTimes(options);
-    this.#tracePrinter = new TracePrinter(reader);
     this.walker = new SampleWalker(
       reader,
       this.profile,
       { filter: options.filter, innermostOnly: options.callChains === false },
       (sample) => this.#sample(sample),
     );
+    this.#codeNames = new CodeNames(this.profile, this.walker);
+    this.#tracePrinter = new TracePrinter(reader, this.#codeNames);
     this.resolver = new SymbolResolver(
       this.profile,
       this.walker.binaries,
@@ -276,18 +280,10 @@ class ScriptPrinter implements RecordSink {
       this.walker,
       options.sourceMaps !== false,
     );
-    this.sources = new NativeSources(
-      this.profile,
-      this.walker.binaries,
-      options.symbols,
-      () => options.acceptUnverified?.(this.walker.binaries.meta()) ?? true,
-    );
-    this.#code = new BinaryCode(
-      this.profile,
-      this.walker.binaries,
-      options.symbols,
-      () => options.acceptUnverified?.(this.walker.binaries.meta()) ?? true,
-    );
+    const { binaries } = this.walker;
+    const isAccepted = () => options.acceptUnverified?.(binaries.meta()) ?? true;
+    this.sources = new NativeSources(this.profile, binaries, options.symbols, isAccepted);
+    this.#code = new BinaryCode(this.profile, binaries, options.symbols, isAccepted);
     const { littleEndian } = reader;
     this.#branchPlaces = new BranchPlaces(this.walker, this.profile, littleEndian);
     this.#blocks =
@@ -438,7 +434,7 @@ class ScriptPrinter implements RecordSink {
     if (fields.has('period')) text += `${toDecimal(sample.periodLo, sample.periodHi).padStart(10)} `;
     if (fields.has('event')) text += `${printable(form.name).padStart(this.#nameWidth)}: `;
     if (fields.has('flags')) text += `  ${flagsText(this.#extra(sample)?.flags ?? 0).padEnd(21)} `;
-    if (fields.has('trace')) text += this.#trace(sample);
+    if (fields.has('trace')) text += this.#traceText(sample);
     if (fields.has('synth')) text += this.#synthetic(sample);
     if (fields.has('addr') && !form.isBranch)
       text += `${toHex(sample.fields.addrLo, sample.fields.addrHi).padStart(16)}`;
@@ -473,8 +469,13 @@ class ScriptPrinter implements RecordSink {
   #time({ fields }: WalkedSample): string {
     if (this.#wanted === null || this.#times.isAbsolute)
       return this.#times.next(fields.timeLo, fields.timeHi);
-    this.#laterTimes.set(this.#headEnds.length, [fields.timeLo, fields.timeHi]);
-    return TIME_MARK;
+    const { timeLo, timeHi } = fields;
+    return this.#later(() => this.#times.next(timeLo, timeHi));
+  }
+
+  /** A part of the line that is being made. */
+  #later(part: () => string): string {
+    return this.#laterParts.add(this.#headEnds.length, part);
   }
 
   #weight(sample: WalkedSample): string {
@@ -482,9 +483,15 @@ class ScriptPrinter implements RecordSink {
     return toDecimal(sample.fields.weightLo, isStruct ? 0 : sample.fields.weightHi);
   }
 
+  /** It may wait for names. */
   #trace(sample: WalkedSample): string {
     const format = this.#tracePrinter.formatOf(sample);
-    return format === undefined ? '' : printable(this.#tracePrinter.text(sample, format));
+    return format === undefined ? '' : this.#tracePrinter.text(sample, format);
+  }
+
+  #traceText(sample: WalkedSample): string {
+    const text = this.#trace(sample);
+    return waitsForNames(text) ? this.#later(() => printable(this.#codeNames.named(text))) : printable(text);
   }
 
   #tail(sample: WalkedSample, form: EventForm): TailPart[] {
@@ -508,7 +515,12 @@ class ScriptPrinter implements RecordSink {
     const everything = this.#options.fields?.mode !== 'set';
     const le = this.#reader.littleEndian;
     const record = jsonSample(sample, { fields, everything }, () => this.#trace(sample), le);
-    return printableJson(record).slice(0, -1);
+    const { trace } = record;
+    const text = () => {
+      if (typeof trace === 'string') record['trace'] = printable(this.#codeNames.named(trace));
+      return printableJson(record).slice(0, -1);
+    };
+    return typeof trace === 'string' && waitsForNames(trace) ? this.#later(text) : text();
   }
 
   /** The lines that wait, now that their symbols are known, in pieces that are borrowed until the next. */
@@ -533,7 +545,7 @@ class ScriptPrinter implements RecordSink {
       const event = perEvent ? form.event : null;
       if (event !== null) this.samplesOf.set(event, (this.samplesOf.get(event) ?? 0) + 1);
       const buffer = perEvent ? this.#eventBuffer(event) : this.#buffer;
-      this.#putHead(buffer, head, line);
+      this.#laterParts.put(buffer, head, line);
       if (form !== PLAIN_LINE) this.#putRest(buffer, line, stack, form, isJson);
       buffer.put(NEWLINE);
       if (buffer.length < pieceSize) continue;
@@ -550,25 +562,13 @@ class ScriptPrinter implements RecordSink {
     this.#pendingForms = [];
     this.#tails.clear();
     this.#branches.clear();
-    this.#laterTimes.clear();
+    this.#laterParts.clear();
   }
 
   #eventBuffer(event: RecordedEvent | null): TextBuffer {
     let buffer = this.#eventBuffers.get(event);
     if (buffer === undefined) this.#eventBuffers.set(event, (buffer = new TextBuffer(1 << 12)));
     return buffer;
-  }
-
-  #putHead(buffer: TextBuffer, head: Uint8Array, line: number): void {
-    const time = this.#laterTimes.get(line);
-    if (time === undefined) {
-      buffer.put(head);
-      return;
-    }
-    const mark = head.indexOf(TIME_MARK.charCodeAt(0));
-    buffer.put(head.subarray(0, mark));
-    buffer.putText(this.#times.next(...time));
-    buffer.put(head.subarray(mark + 1));
   }
 
   /** What needs symbols. */

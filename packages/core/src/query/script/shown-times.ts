@@ -1,9 +1,6 @@
 import { formatSeconds } from '../../base/index.ts';
 import type { ScriptOptions } from './script-options.ts';
 
-/** Stands in a line for a time that depends on which lines are printed before it: no other text has it. */
-export const TIME_MARK = '\0';
-
 /** Times as asked for: those that were recorded, since the first line, or since the line before. */
 export class ShownTimes {
   readonly #kind: NonNullable<ScriptOptions['times']>;

@@ -1,13 +1,14 @@
 import { PERF_TYPE_TRACEPOINT } from '../../abi/index.ts';
 import { CounterpointError, didYouMean, nearestNames } from '../../base/index.ts';
-import type { SampleTexts, WalkedSample } from '../../ingest/index.ts';
+import type { SamplePlaces, SampleTexts, WalkedSample } from '../../ingest/index.ts';
 import {
   type PerfDataReader,
   type TracepointField,
   type TracepointFormat,
   tracingDataOf,
 } from '../../perfdata/index.ts';
-import type { TraceSortKey } from '../top-functions.ts';
+import type { TraceSortKey } from '../sort-keys.ts';
+import { CodeNames } from './code-names.ts';
 import { TracePrinter } from './trace-printer.ts';
 import { fieldText } from './trace-text.ts';
 
@@ -43,12 +44,14 @@ export class TraceKeys implements SampleTexts {
   readonly #parsed: (FieldKey | null)[];
   readonly #isFound: boolean[];
   readonly #printer: TracePrinter;
+  readonly #codeNames: CodeNames | null;
   readonly #fields = new Map<TracepointFormat, (TracepointField | null)[]>();
 
-  /** For the tracepoints of that recording. */
-  constructor(reader: PerfDataReader, keys: readonly string[]) {
+  /** For the tracepoints of that recording. Without `places`, addresses of code stay numbers. */
+  constructor(reader: PerfDataReader, keys: readonly string[], places?: SamplePlaces) {
     this.#reader = reader;
-    this.#printer = new TracePrinter(reader);
+    this.#codeNames = places === undefined ? null : new CodeNames(places.profile, places);
+    this.#printer = new TracePrinter(reader, this.#codeNames);
     this.keys = keys;
     this.#parsed = keys.map(parseKey);
     this.#isFound = keys.map(() => false);
@@ -74,6 +77,11 @@ export class TraceKeys implements SampleTexts {
       const { view, fields: place } = sample;
       return fieldText(view, place.rawOffset, place.rawSize, field!, this.#reader.littleEndian);
     });
+  }
+
+  /** A text of `textsOf` with the names of the kernel's functions in it, once symbols are known. */
+  named(text: string): string {
+    return this.#codeNames?.named(text) ?? text;
   }
 
   /** Throws `ERR_SORT_KEY` for a key that is a field of no tracepoint of the recording. */

@@ -5,7 +5,8 @@ import {
   type TracingData,
   tracingDataOf,
 } from '../../perfdata/index.ts';
-import { compilePrintFormat, parseKernelTexts, type RecordPrinter } from './print-format.ts';
+import type { CodeNames } from './code-names.ts';
+import { type CodeNamer, compilePrintFormat, parseKernelTexts, type RecordPrinter } from './print-format.ts';
 import { traceText } from './trace-text.ts';
 
 /** What tracepoints recorded, as the kernel prints it; each format is compiled once. */
@@ -14,9 +15,13 @@ export class TracePrinter {
   readonly #printers = new Map<TracepointFormat, RecordPrinter | null>();
   #kernelTexts: Map<bigint, string> | null = null;
   #tracing: TracingData | null = null;
+  readonly #codeNames: CodeNames | null;
+  #sample: WalkedSample | null = null;
 
-  constructor(reader: PerfDataReader) {
+  /** Without `codeNames`, addresses of code are printed as numbers. */
+  constructor(reader: PerfDataReader, codeNames: CodeNames | null = null) {
     this.#reader = reader;
+    this.#codeNames = codeNames;
   }
 
   /** The format of a sample's tracepoint; undefined where it is none, or recorded nothing. */
@@ -24,15 +29,24 @@ export class TracePrinter {
     return fields.rawSize === 0 ? undefined : this.#data()?.byId.get(Number(event.attr.config));
   }
 
-  text({ view, fields }: WalkedSample, format: TracepointFormat): string {
+  /** It may wait for names of code: `CodeNames.named` gives it them. */
+  text(sample: WalkedSample, format: TracepointFormat): string {
+    const { view, fields } = sample;
+    this.#sample = sample;
     let printer = this.#printers.get(format);
     if (printer === undefined) {
+      const names = this.#codeNames;
+      const codeName = names === null ? undefined : this.#codeName(names);
       this.#kernelTexts ??= parseKernelTexts(this.#data()!.printkFormats);
-      this.#printers.set(format, (printer = compilePrintFormat(format, this.#kernelTexts)));
+      this.#printers.set(format, (printer = compilePrintFormat(format, this.#kernelTexts, codeName)));
     }
     const le = this.#reader.littleEndian;
     const { rawOffset: offset, rawSize: size } = fields;
     return printer === null ? traceText(view, offset, size, format, le) : printer({ view, offset, size, le });
+  }
+
+  #codeName(names: CodeNames): CodeNamer {
+    return (address, form) => names.textOf(this.#sample!, address, form);
   }
 
   /** Of a pipe it arrives among the records. */

@@ -1,4 +1,4 @@
-/** Rows by what tracepoints recorded: as perf has them, of the same file. */
+/** Rows and lines by what tracepoints recorded: as perf has them, of the same file. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -63,6 +63,26 @@ describe('rows of tracepoints', { skip }, () => {
       assert.ok(theirs.length > 0);
       assert.deepEqual(rows(partOf(ours.out, event)), theirs);
     });
+
+  test('addresses of code have the names of functions, in rows, lines and JSON', async () => {
+    const code = join(folder, 'code.data');
+    const events = 'kmem:kmalloc,timer:hrtimer_start';
+    perf('record', '-q', '-e', events, '-c', '1', '-o', code, '--', 'sh', '-c', 'timeout 5 ls / | wc -l');
+    const { out } = await counterpoint('script', '-i', code);
+    assert.match(out, /kmalloc: .*call_site=\w+\+0x[0-9a-f]+ ptr=/);
+    assert.match(out, /hrtimer_start: .*function=[a-z]\w+ /);
+    assert.deepEqual(out.split('\n'), perf('script', '-i', code).split('\n'));
+    const { out: lines } = await counterpoint('script', '-i', code, '--json');
+    const [first] = lines.split('\n').map((line) => JSON.parse(line || '{}'));
+    assert.ok(out.split('\n', 1)[0]!.endsWith(first.trace), first.trace);
+    for (const keys of ['trace', 'call_site']) {
+      const ours = await counterpoint('report', '-i', code, '--sort', keys);
+      const theirs = perf('report', '-i', code, '--stdio', '--sort', keys);
+      assert.match(ours.out, /\+0x[0-9a-f]+/);
+      const [own, other] = [ours.out, theirs].map((text) => rows(partOf(text, 'kmem:kmalloc')));
+      assert.deepEqual(own, other, keys);
+    }
+  });
 
   test('without a sample there are no rows, and no complaint', async () => {
     const empty = join(folder, 'empty.data');
