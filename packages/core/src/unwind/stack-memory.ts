@@ -1,5 +1,8 @@
 import { TWO_32 } from '../base/index.ts';
 
+/** The most that the kernel copies: 16 bits of bytes, in words (`sample_stack_user`). */
+const LARGEST_COPY_BYTES = 65528;
+
 /**
  * The copy of a thread's stack that a sample carries:
  *
@@ -11,7 +14,10 @@ import { TWO_32 } from '../base/index.ts';
 export class StackMemory {
   start = 0;
   size = 0;
-  /** An address behind the copy was wanted: what is there was not recorded. */
+  /**
+   * An address behind the copy was wanted, that a larger copy would have had. What lies further off is
+   * another stack, as a rule: that of who was interrupted by a handler with a stack of its own.
+   */
   wasBeyond = false;
   #view!: DataView;
   #offset = 0;
@@ -40,7 +46,7 @@ export class StackMemory {
   word(address: number, pointerBytes: number): number {
     const at = address - this.start;
     if (!(at >= 0 && at + pointerBytes <= this.size)) {
-      if (at >= 0) this.wasBeyond = true;
+      this.#missed(at + pointerBytes);
       return Number.NaN;
     }
     const place = this.#offset + at;
@@ -53,7 +59,7 @@ export class StackMemory {
   bits(address: number, bytes: number): bigint | null {
     const at = address - this.start;
     if (!(at >= 0 && at + bytes <= this.size)) {
-      if (at >= 0) this.wasBeyond = true;
+      this.#missed(at + bytes);
       return null;
     }
     let value = 0n;
@@ -62,5 +68,9 @@ export class StackMemory {
       value = (value << 8n) | BigInt(this.#view.getUint8(this.#offset + at + place));
     }
     return value;
+  }
+
+  #missed(end: number): void {
+    if (end > this.size && end <= LARGEST_COPY_BYTES) this.wasBeyond = true;
   }
 }

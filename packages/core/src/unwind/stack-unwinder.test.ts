@@ -107,6 +107,22 @@ test('a copy that ends before the stack does is cut, not lost', () => {
   assert.equal(unwind({ ...byPointer, rules: { 0: NO_RULE } }).end, STACK_CUT);
 });
 
+test('a stack that goes on where no copy reaches is lost: a handler with a stack of its own', () => {
+  const signal = (distance: number) => rule({ isSignalFrame: true, cfaOffset: distance });
+  const words = [CODE + 0x105, CODE + 0x205];
+  // Into the copy, or as far as the largest one goes, and behind it.
+  for (const [distance, end] of [
+    [65528, STACK_CUT],
+    [65536, STACK_LOST],
+    [2 ** 40, STACK_LOST],
+  ] as const)
+    assert.equal(
+      unwind({ words, rules: { 0: rule({}), 256: signal(distance - 8) } }).end,
+      end,
+      `${distance}`,
+    );
+});
+
 test('a stack that does not go on upwards ends: no rule makes it run in circles', () => {
   const still = rule({ cfaOffset: 0, registers: Int32Array.of(16, REGISTER_AT_OFFSET, 0) });
   assert.deepEqual(unwind({ words: [CODE, CODE], rules: { 0: still } }), { end: STACK_LOST, frames: [0] });

@@ -28,7 +28,7 @@ const WORDS: Record<LossKind, string> = {
   'call-chain-cut':
     'samples with call chains cut at the depth limit of the kernel: their outermost callers are missing (raise kernel.perf_event_max_stack)',
   'user-stack-not-unwound':
-    'samples with a copy of the user stack that could not be followed to its end: outer callers in user code are missing',
+    'samples with a copy of the user stack that could not be followed to its end: outer callers in user code are missing (code without frame information, or a signal handler on a stack of its own: who it interrupted is on another)',
   'user-stack-cut':
     'samples with a copy of the user stack that is too small: outer callers are missing (record with a larger SIZE: --call-graph dwarf,SIZE)',
   'history-overwritten':
