@@ -389,3 +389,31 @@ test('a verb that fails has its status, also where nobody reads why', async () =
   // What has something to say, and nobody who listens, has ended well.
   assert.equal(await status('--help'), 0);
 });
+
+/** They take any number: recordings, patterns, names of features. */
+const TAKE_WORDS: ReadonlySet<string> = new Set(['diff', 'list', 'check feature']);
+
+test('a word that a verb makes nothing of is an error of the command line, in every verb', async () => {
+  for (const { name, load } of VERBS.filter((verb) => !TAKE_WORDS.has(verb.name))) {
+    const { options, command } = (await load()).default;
+    const input = options.some(({ long }) => long === 'input') ? ['--input', '/nonexistent/perf.data'] : [];
+    if (command === true && input.length === 0) continue;
+    const { status, err } = await run(...name.split(' '), ...input, 'flamegraph', 'two', 'three');
+    assert.equal(status, 129, `${name}\n${err}`);
+    assert.match(err, /^counterpoint [^:]+: .+\n/);
+  }
+});
+
+test('the recording is named once: by -i, or by a word', async () => {
+  for (const verb of ['report', 'script', 'export', 'evlist', 'buildid-list', 'stat report', 'archive']) {
+    const { status, err } = await run(...verb.split(' '), '-i', '/nonexistent/perf.data', 'flamegraph');
+    assert.equal(status, 129, verb);
+    assert.match(err, /a word too many: flamegraph\n {2}The recording is|one recording at a time/, verb);
+  }
+  for (const words of [
+    ['version', 'x'],
+    ['doctor', 'x'],
+    ['buildid-list', '-k', 'x'],
+  ])
+    assert.equal((await run(...words)).status, 129, words.join(' '));
+});

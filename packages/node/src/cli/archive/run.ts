@@ -23,8 +23,8 @@ export async function runArchive(context: Context): Promise<number> {
 }
 
 async function makeArchive({ args, out, err }: Context): Promise<number> {
-  const [input = args.string('input', 'perf.data'), ...more] = args.words;
-  if (more.length > 0) throw new UsageError(`one recording at a time, not ${args.words.length}`);
+  const [input = 'perf.data', ...more] = [...args.all('input'), ...args.words];
+  if (more.length > 0) throw new UsageError(`one recording at a time, not ${more.length + 1}`);
   if (input === '-')
     throw new UsageError('a recording that comes through a pipe is read twice', 'Save it to a file first.');
   const output = args.string('output') ?? `${input}.tar.gz`;

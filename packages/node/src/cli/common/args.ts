@@ -1,6 +1,8 @@
+import { printable } from '@counterpoint/core/base';
 import { COMMON_OPTIONS, type OptionRow } from './option-row.ts';
 import type { Output } from './output.ts';
 import type { ParsedArguments } from './parsed-arguments.ts';
+import { UsageError } from './usage-error.ts';
 
 export interface VerbContext<Name extends string = string> {
   readonly args: ParsedArguments<Name>;
@@ -49,6 +51,12 @@ export function allOptions(verb: Verb): readonly OptionRow[] {
     return rest;
   });
   return [...verb.options, ...common];
+}
+
+/** For verbs, and answers of verbs, that take options only. */
+export function refuseWords({ words: [word] }: { readonly words: readonly string[] }): void {
+  if (word !== undefined)
+    throw new UsageError(`there is a word too many: ${printable(word)}`, 'Here stand only options.');
 }
 
 /** Exit statuses: perf's 129 for usage; 3 is ours. `record` and `stat` otherwise pass on the child's. */

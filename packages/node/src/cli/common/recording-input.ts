@@ -77,13 +77,18 @@ export type InputArguments = Pick<
 
 /**
  * The file to read: as given, else standard input where something is piped in,
- * else `perf.data`, as perf does.
+ * else `perf.data`, as perf does. Refuses words that are neither.
  */
 export function inputName(args: {
   readonly words: readonly string[];
   string(name: 'input'): string | undefined;
 }): string {
-  const given = args.string('input') ?? args.words[0];
+  const [given, tooMuch] = [args.string('input') ?? [], args.words].flat();
+  if (tooMuch !== undefined)
+    throw new UsageError(
+      `there is a word too many: ${printable(tooMuch)}`,
+      `The recording is ${printable(given!)}. A flame graph of it, and other forms: counterpoint export`,
+    );
   if (given !== undefined) return given;
   try {
     if (fstatSync(0).isFIFO()) return '-';
@@ -98,7 +103,6 @@ export async function openInput(
   args: InputArguments,
   keepStream: RecordingOptions['keepStream'] = false,
 ): Promise<Recording> {
-  if (args.words.length > 1) throw new UsageError(`one recording at a time, not ${args.words.length}`);
   const { openRecording } = await import('../../open/index.ts');
   const path = inputName(args);
   const kcore = args.string('kcore');

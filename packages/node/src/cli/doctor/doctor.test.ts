@@ -43,5 +43,5 @@ test('doctor: no gap is left out of the short answer; its keys are there for pro
 test('doctor: a word that it does not know is a usage error', async () => {
   const { status, err, out } = await counterpoint('doctor', 'bogus');
   assert.deepEqual([status, out], [129, '']);
-  assert.match(err, /no arguments expected, found 'bogus'/);
+  assert.match(err, /there is a word too many: bogus/);
 });

@@ -1,7 +1,6 @@
 import type { Check } from '../../probe/index.ts';
-import { defineVerb, EXIT_FAILURE, EXIT_OK } from '../common/args.ts';
+import { defineVerb, EXIT_FAILURE, EXIT_OK, refuseWords } from '../common/args.ts';
 import type { Output } from '../common/output.ts';
-import { UsageError } from '../common/usage-error.ts';
 
 export default defineVerb({
   name: 'doctor',
@@ -15,7 +14,7 @@ export default defineVerb({
     ['doctor --json | jq .canRecord', 'for scripts; the exit status says the same'],
   ],
   async run({ args, out }) {
-    if (args.words.length > 0) throw new UsageError(`no arguments expected, found '${args.words[0]}'`);
+    refuseWords(args);
     const { examineEverything } = await import('./examine.ts');
     const examination = await examineEverything();
     const status = examination.canRecord ? EXIT_OK : EXIT_FAILURE;

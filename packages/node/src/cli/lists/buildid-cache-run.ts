@@ -4,7 +4,7 @@ import { FormatError, printable } from '@counterpoint/core/base';
 import { openElf, readBuildId } from '@counterpoint/core/elf';
 import { BuildIdCache, type CachedBinary } from '../../build-id-cache/index.ts';
 import { openFileSource } from '../../locate/index.ts';
-import { EXIT_FAILURE, EXIT_OK, type VerbContext } from '../common/args.ts';
+import { EXIT_FAILURE, EXIT_OK, refuseWords, type VerbContext } from '../common/args.ts';
 import { UsageError } from '../common/usage-error.ts';
 import type { BuildIdCacheName } from './buildid-cache.ts';
 
@@ -13,7 +13,7 @@ type Context = VerbContext<BuildIdCacheName>;
 /** One look, or changes in perf's order: added, removed, purged, updated. */
 export async function runBuildIdCache(context: Context): Promise<number> {
   const { args } = context;
-  if (args.words.length > 0) throw new UsageError(`there is a word too many: ${args.words[0]}`);
+  refuseWords(args);
   const cache = new BuildIdCache();
   if (args.boolean('list')) return printBinaries(cache.list(), context);
   const missing = args.string('missing');

@@ -1,6 +1,6 @@
 import { endianness } from 'node:os';
 import { printable } from '@counterpoint/core/base';
-import { defineVerb, EXIT_FAILURE, EXIT_OK } from '../common/args.ts';
+import { defineVerb, EXIT_FAILURE, EXIT_OK, refuseWords } from '../common/args.ts';
 import type { Output } from '../common/output.ts';
 import { INPUT_OPTIONS, inputName } from '../common/recording-input.ts';
 
@@ -20,7 +20,10 @@ export default defineVerb<BuildIdName>({
     ['buildid-list --kernel', 'of the kernel that runs'],
   ],
   async run({ args, out, err }) {
-    if (args.boolean('kernel')) return await printKernel(args.boolean('json'), out, err);
+    if (args.boolean('kernel')) {
+      refuseWords(args);
+      return await printKernel(args.boolean('json'), out, err);
+    }
     const { openRecording } = await import('../../open/index.ts');
     await using recording = await openRecording(inputName(args));
     const reader = await recording.reader();

@@ -21,7 +21,6 @@ import stat from './stat.ts';
 type Arguments = VerbContext<StatReportName>['args'];
 
 export async function runStatReport({ args, out, err }: VerbContext<StatReportName>): Promise<number> {
-  if (args.words.length > 1) throw new UsageError(`one recording at a time, not ${args.words.length}`);
   const format = formatOf(args);
   const asked = givenAggregation(args);
   if (args.boolean('global') && asked !== null)

@@ -1,4 +1,4 @@
-import { defineVerb, EXIT_OK } from '../common/args.ts';
+import { defineVerb, EXIT_OK, refuseWords } from '../common/args.ts';
 import { packageVersion } from '../common/version.ts';
 
 type VersionName = 'build-options' | 'json';
@@ -16,6 +16,7 @@ export default defineVerb<VersionName>({
     ['version --build-options', 'zstd, debuginfod, libpfm4, ...: on or off'],
   ],
   async run({ args, out }) {
+    refuseWords(args);
     const version = packageVersion();
     const wantsFeatures = args.boolean('build-options') || args.boolean('verbose');
     if (!wantsFeatures && !args.boolean('json')) {
