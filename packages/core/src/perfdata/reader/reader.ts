@@ -103,6 +103,8 @@ export class PerfDataReader {
   readonly features: PerfDataFeatures = emptyFeatures();
   /** What was wrong in it, as far as it is read. */
   readonly damage: DamageLog;
+  /** Where its records stand in the file; null in a stream. */
+  dataSection: { offset: number; size: number } | null = null;
   /** Records by type, as they were delivered. */
   readonly recordCounts = new Map<number, number>();
   /** The recorder never finished the file: it was killed, or ran out of disk. */
@@ -365,6 +367,7 @@ async function openFile(whole: ByteSource, options: OpenOptions): Promise<PerfDa
     ...rings.map(({ start, size }) => fileChunks(whole, start, start + size, chunkOptions)),
   ];
   const reader = new PerfDataReader(false, littleEndian, damage, chunks, options, directory);
+  reader.dataSection = { offset: data.offset, size: data.size };
   reader.isUnfinished = header.isUnfinished;
   reader.missingBytes = header.missingBytes;
   for (const attr of header.attrs) reader.addEvent(attr);

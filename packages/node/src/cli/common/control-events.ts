@@ -1,5 +1,5 @@
 import type { PlannedEvent } from '../../perf-events/index.ts';
-import { attrFields } from './plan-output.ts';
+import { attrFields } from './attr-fields.ts';
 
 type ListedEvent = Pick<PlannedEvent, 'requestedName' | 'attr' | 'leader'>;
 

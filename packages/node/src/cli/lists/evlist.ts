@@ -2,9 +2,8 @@ import { PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
 import { printable } from '@counterpoint/core/base';
 import { type PerfDataReader, type RecordedEvent, tracingDataOf } from '@counterpoint/core/perfdata';
 import { defineVerb, EXIT_OK } from '../common/args.ts';
-import { attrFields } from '../common/plan-output.ts';
 import { INPUT_OPTIONS, inputName } from '../common/recording-input.ts';
-import { bitNames } from './bit-names.ts';
+import { attrWords, recordedFields } from './attr-words.ts';
 
 type EvlistName = 'input' | 'freq' | 'group' | 'trace-fields' | 'json';
 
@@ -36,7 +35,7 @@ export default defineVerb<EvlistName>({
         name: event.name,
         group: groupOf(reader, event)?.name ?? null,
         ids: event.ids.map(String),
-        attr: fieldsOf(event),
+        attr: recordedFields(event),
         traceFields: traceFields(reader, event),
       }));
       out.json({ type: 'event-list', version: 1, events: rows });
@@ -60,28 +59,10 @@ export default defineVerb<EvlistName>({
   },
 });
 
-/** As the file has them: `size` is what its recorder gave. */
-function fieldsOf({ attr }: RecordedEvent): Record<string, number | string> {
-  return { ...attrFields(attr), size: attr.size };
-}
-
-/** perf's name of a word that has several; which one it is the event's type tells. */
-const SHARED_WORDS: Readonly<Record<string, string>> = {
-  sample_freq: '{ sample_period, sample_freq }',
-  sample_period: '{ sample_period, sample_freq }',
-  wakeup_events: '{ wakeup_events, wakeup_watermark }',
-  wakeup_watermark: '{ wakeup_events, wakeup_watermark }',
-  bp_addr: '{ bp_addr, config1 }',
-  config1: '{ bp_addr, config1 }',
-  bp_len: '{ bp_len, config2 }',
-  config2: '{ bp_len, config2 }',
-};
-
 /** Fields that are not 0, as perf prints them. */
 function attrText(event: RecordedEvent): string {
-  return Object.entries(fieldsOf(event))
-    .filter(([, value]) => Number(value) !== 0)
-    .map(([name, value]) => `${SHARED_WORDS[name] ?? name}: ${bitNames(name, value) ?? value}`)
+  return attrWords(event)
+    .map(([name, value]) => `${name}: ${value}`)
     .join(', ');
 }
 

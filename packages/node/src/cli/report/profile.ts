@@ -126,14 +126,14 @@ export async function reportProfile(context: Context, recording: Recording): Pro
   const reader = args.boolean('header') ? await recording.reader() : null;
   if (args.boolean('json')) {
     const { loss, damage } = profile;
-    const header = reader === null ? {} : { header: headerAnswer(reader) };
+    const header = reader === null ? {} : { header: headerAnswer(reader, recording.name) };
     const maps = sourceMaps === null || sourceMaps.scripts === 0 ? {} : { sourceMaps };
     out.json({ type: 'report', version: 1, ...header, events: answers, loss, damage, diagnostics, ...maps });
     if (emptyNote !== null) err.line(err.style.yellow(`Note: ${emptyNote}`));
     return statusOfAnswer(args, { loss, damage, samples }, err);
   }
   const { isQuiet } = request.rows;
-  if (reader !== null) writeHeader(reader, out);
+  if (reader !== null) writeHeader(reader, recording.name, out);
   const lines = lossLines(profile.loss, profile.damage);
   // What is missing is told in any case, beside the rows if they are to be alone.
   for (const line of lines) (isQuiet ? err : out).line(out.style.yellow(`# Lost: ${line}`));

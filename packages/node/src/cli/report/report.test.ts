@@ -67,7 +67,7 @@ test('options that an answer would not heed are refused by the name they were ty
 
 test('--header stands before the rows, as in perf; --header-only is without them', async () => {
   const [rows, alone, both] = [await report(), await report('--header-only'), await report('--header')];
-  assert.match(alone.out, /^# ========\n# mode : file\n/);
+  assert.match(alone.out, /^# ========\n# captured on {4}: .*\n# header version : 1\n# data offset/);
   assert.equal(both.out, alone.out + rows.out);
   const { header, events } = JSON.parse((await report('--header', '--json')).out);
   assert.deepEqual([header.mode, events.length], ['file', 1]);

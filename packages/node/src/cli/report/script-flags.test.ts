@@ -1,6 +1,6 @@
 /** perf's options of `script`, against perf's text of the same recording. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -65,6 +65,26 @@ describe('script, as perf prints it', { skip }, () => {
     assert.match(whole.out, /^# =+\n[\s\S]*# arch : \S+\n[\s\S]*# =+\n\s+[0-9a-f]+/);
     const only = await counterpoint('script', '-i', data, '--header-only');
     assert.ok(whole.out.startsWith(only.out) && only.out.endsWith('# ========\n'));
+  });
+
+  test('the header has the lines of perf: when, where in the file, on what, of which events', async () => {
+    const theirs = perf('report', '-i', data, '--header-only')
+      .split('\n')
+      .map((line) => line.trimEnd())
+      // Of -I, which says more; and of BPF programs, which come and go.
+      .filter(
+        (line) =>
+          line.length > 1 && !/info available, use -I|^# (?:bpf_prog_info|cpu pmu cap|.* pmu cap)/.test(line),
+      );
+    const ours = (await counterpoint('report', '-i', data, '--header-only')).out.split('\n');
+    const missing = theirs.filter((line) => !ours.includes(line) && !line.startsWith('# missing features'));
+    assert.deepEqual(missing, []);
+    assert.ok(theirs.length > 15);
+    const { capturedAt, dataOffset } = JSON.parse(
+      (await counterpoint('report', '-i', data, '--header-only', '--json')).out,
+    );
+    assert.equal(capturedAt, statSync(data).mtime.toISOString());
+    assert.ok(ours.includes(`# data offset    : ${dataOffset}`));
   });
 
   test('two kinds of time exclude each other, and JSON has its own', async () => {

@@ -168,7 +168,8 @@ export default defineVerb<ScriptName>({
       return await dumpRecording(inputName(args), recording, { out, err });
     }
     if (args.boolean('header-only')) return await reportHeader({ args, out, err }, recording);
-    if (args.boolean('header') && !recording.isStream) writeHeader(await recording.reader(), out);
+    if (args.boolean('header') && !recording.isStream)
+      writeHeader(await recording.reader(), recording.name, out);
     const filter = await sampleFilter(args, recording);
     using log = new TraceLog(itrace, out, err);
     const isDumped = args.boolean('per-event-dump');

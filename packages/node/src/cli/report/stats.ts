@@ -29,7 +29,7 @@ export async function reportStats(
   const statusOf = () =>
     recording.holdsCounts ? statusOfLoss(args, stats) : statusOfAnswer(args, stats, err);
   if (args.boolean('json')) {
-    out.json(reader === null ? stats : { ...stats, header: headerAnswer(reader) });
+    out.json(reader === null ? stats : { ...stats, header: headerAnswer(reader, recording.name) });
     return statusOf();
   }
   const total = Object.values(stats.records).reduce((sum, count) => sum + count, 0);
@@ -38,7 +38,7 @@ export async function reportStats(
       share && total > 0 ? `  (${((100 * Number(count)) / total).toFixed(1).padStart(4)}%)` : '';
     out.line(`${name.padStart(16)} events: ${String(count).padStart(10)}${percent}`);
   };
-  if (reader !== null) writeHeader(reader, out);
+  if (reader !== null) writeHeader(reader, recording.name, out);
   out.line('\nAggregated stats:');
   line('TOTAL', total, false);
   for (const [name, count] of Object.entries(stats.records)) line(name, count, true);
