@@ -100,7 +100,8 @@ const NODE: Record<string, string[]> = {
   options: [],
   probe: ['sys'],
   target: ['sys', 'options'],
-  pmu: ['files', 'sys', 'probe', 'options'],
+  // Probes name functions of stripped programs, too: by their debug files.
+  pmu: ['files', 'sys', 'probe', 'options', 'locate'],
   'perf-events': ['leftovers', 'sys', 'probe', 'target'],
   sources: ['pmu', 'perf-events'],
   counting: ['files', 'sys', 'options', 'probe', 'target', 'pmu', 'perf-events'],

@@ -48,6 +48,25 @@ export function diskDriver(options: DiskDriverOptions = {}): SymbolDriver {
   return new DiskDriver(options);
 }
 
+/** Where the debug file of a binary of this machine may be; `root` is that of the process it was seen in. */
+export function debugFilePaths(
+  binary: Pick<FileRequest, 'path' | 'buildId' | 'debugLink'>,
+  root: string,
+): string[] {
+  return debugPaths(placesOf({}, process.env), { need: 'debug', pid: 0, required: false, ...binary }, root);
+}
+
+function placesOf(options: Partial<Places>, environment: DebuginfodEnvironment): Places {
+  const { host = process } = options;
+  return {
+    buildIdDir:
+      options.buildIdDir ?? environment.PERF_BUILDID_DIR ?? hostPaths(host).join(homedir(), '.debug'),
+    debugDirs: options.debugDirs ?? ['/usr/lib/debug'],
+    symfs: options.symfs ?? '',
+    host,
+  };
+}
+
 class DiskDriver implements SymbolDriver {
   readonly #places: Places;
   readonly #options: Required<
@@ -58,15 +77,7 @@ class DiskDriver implements SymbolDriver {
 
   constructor(options: DiskDriverOptions) {
     const environment = options.environment ?? process.env;
-    this.#places = {
-      buildIdDir:
-        options.buildIdDir ??
-        environment.PERF_BUILDID_DIR ??
-        hostPaths(options.host).join(homedir(), '.debug'),
-      debugDirs: options.debugDirs ?? ['/usr/lib/debug'],
-      symfs: options.symfs ?? '',
-      host: options.host ?? process,
-    };
+    this.#places = placesOf(options, environment);
     this.#options = {
       tmpDir: options.tmpDir ?? tmpDirOf(this.#places),
       procDir: options.procDir ?? '/proc',

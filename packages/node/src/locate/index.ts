@@ -1,4 +1,4 @@
-export { type DiskDriverOptions, diskDriver } from './disk-driver.ts';
+export { type DiskDriverOptions, debugFilePaths, diskDriver } from './disk-driver.ts';
 export { isBuildId } from './file-paths.ts';
 export { type FileSource, openFileSource } from './file-source.ts';
 export { kernelBuildId } from './kernel-build-id.ts';

@@ -1,12 +1,7 @@
-import { closeSync, fstatSync, readSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import {
-  EI_CLASS,
-  ELF_MAGIC,
-  ELFCLASS64,
-  ElfSymbols,
-  PF_X,
-  PT_LOAD,
+  type ElfSymbols,
   SHN_UNDEF,
   SHT_DYNSYM,
   SHT_SYMTAB,
@@ -16,7 +11,8 @@ import {
 } from '@counterpoint/core/elf';
 import type { ProbeFile, Unavailable } from '@counterpoint/core/events';
 import { demangle } from '@counterpoint/core/symbols';
-import { openRegularFileSync, presentBytes } from '../files/index.ts';
+import { symbolsOfDebugFile } from './probe-debug-file.ts';
+import { offsetInFile, ProbeElf } from './probe-elf.ts';
 
 /**
  * The functions of files by name. Event names are read without waiting, so this reads files at once, and
@@ -90,152 +86,36 @@ function isFile(path: string): boolean {
   }
 }
 
-/** Where code of the file is loaded. */
-interface CodeSegment {
-  readonly offset: number;
-  readonly address: number;
-  readonly sizeBytes: number;
-}
-
 /** `null` for what is no ELF file. */
 function readFunctions(path: string): ProbeFile | null {
-  const descriptor = openRegularFileSync(path);
+  const file = ProbeElf.open(path);
+  if (file === null) return null;
   try {
-    const file = new WholeFile(descriptor);
-    const header = file.read(0, 64);
-    if (header.byteLength < 64 || header.getUint32(0, false) !== ELF_MAGIC) return null;
-    const is64 = header.getUint8(EI_CLASS) === ELFCLASS64;
-    const segments = readCodeSegments(file, header, is64);
     const functions = new Map<string, number>();
     const sizes = new Map<string, number>();
     const indirect = new Set<string>();
-    const sections = readSections(file, header, is64);
-    for (const symbols of readSymbolTables(file, sections, is64))
-      collect(segments, symbols, { functions, sizes, indirect });
-    const isGo = isMadeByGo(file, header, sections, is64);
+    for (const symbols of symbolTables(path, file)) collect(file, symbols, { functions, sizes, indirect });
+    const { segments } = file;
     return {
       path,
       functions,
       sizes,
       indirect,
-      isGo,
+      // Go's linker puts this section into every program, and `strip` leaves it.
+      isGo: file.sectionNamed('.go.buildinfo') !== null,
       demangle: (name, parameters) => demangle(name, { parameters }),
-      offsetOf: (address) => offsetOf(segments, address),
+      offsetOf: (address) => offsetInFile(segments, address),
     };
   } finally {
-    closeSync(descriptor);
+    file.close();
   }
 }
 
-class WholeFile {
-  readonly #descriptor: number;
-  readonly #sizeBytes: number;
-
-  constructor(descriptor: number) {
-    this.#descriptor = descriptor;
-    this.#sizeBytes = presentBytes(fstatSync(descriptor));
-  }
-
-  /** Fewer bytes only at the end of the file, whatever the headers say. */
-  read(offset: number, sizeBytes: number): DataView<ArrayBuffer> {
-    const bytes = new Uint8Array(Math.max(0, Math.min(sizeBytes, this.#sizeBytes - offset)));
-    let done = 0;
-    while (done < bytes.length) {
-      const count = readSync(this.#descriptor, bytes, done, bytes.length - done, offset + done);
-      if (count === 0) break;
-      done += count;
-    }
-    return new DataView(bytes.buffer, 0, done);
-  }
-}
-
-/** A 64-bit field of a header; what is too large to be exact is outside of any file. */
-function word(view: DataView, at: number, is64: boolean): number {
-  return is64 ? Number(view.getBigUint64(at, true)) : view.getUint32(at, true);
-}
-
-/** Entries of a table of headers: `offset`, then the size of an entry and their count. */
-function* tableEntries(
-  file: WholeFile,
-  offset: number,
-  entryBytes: number,
-  count: number,
-  leastBytes: number,
-): Generator<DataView<ArrayBuffer>> {
-  if (entryBytes < leastBytes) return;
-  const table = file.read(offset, entryBytes * count);
-  for (let at = 0; at + entryBytes <= table.byteLength; at += entryBytes)
-    yield new DataView(table.buffer, at, entryBytes);
-}
-
-/**
- *     Elf64_Phdr  type u32, flags u32 | offset u64 | address u64 | physical u64 | file size u64 | …
- *     Elf32_Phdr  type u32 | offset u32 | address u32 | physical u32 | file size u32 | memory size u32 | flags u32 | …
- */
-function readCodeSegments(file: WholeFile, header: DataView, is64: boolean): CodeSegment[] {
-  const counts = is64 ? 54 : 42;
-  const [size, count] = [header.getUint16(counts, true), header.getUint16(counts + 2, true)];
-  const segments: CodeSegment[] = [];
-  for (const entry of tableEntries(file, word(header, is64 ? 32 : 28, is64), size, count, is64 ? 56 : 32)) {
-    const flags = entry.getUint32(is64 ? 4 : 24, true);
-    if (entry.getUint32(0, true) !== PT_LOAD || (flags & PF_X) === 0) continue;
-    segments.push({
-      offset: word(entry, is64 ? 8 : 4, is64),
-      address: word(entry, is64 ? 16 : 8, is64),
-      sizeBytes: word(entry, is64 ? 32 : 16, is64),
-    });
-  }
-  return segments;
-}
-
-interface Section {
-  readonly nameAt: number;
-  readonly type: number;
-  readonly offset: number;
-  readonly sizeBytes: number;
-  readonly link: number;
-}
-
-/**
- *     Elf64_Shdr  name u32, type u32 | flags u64 | address u64 | offset u64 | size u64 | link u32, …
- *     Elf32_Shdr  name u32 | type u32 | flags u32 | address u32 | offset u32 | size u32 | link u32 | …
- */
-function readSections(file: WholeFile, header: DataView, is64: boolean): Section[] {
-  const counts = is64 ? 58 : 46;
-  const [size, count] = [header.getUint16(counts, true), header.getUint16(counts + 2, true)];
-  const entries = tableEntries(file, word(header, is64 ? 40 : 32, is64), size, count, is64 ? 64 : 40);
-  return [...entries].map((entry) => ({
-    nameAt: entry.getUint32(0, true),
-    type: entry.getUint32(4, true),
-    offset: word(entry, is64 ? 24 : 16, is64),
-    sizeBytes: word(entry, is64 ? 32 : 20, is64),
-    link: entry.getUint32(is64 ? 40 : 24, true),
-  }));
-}
-
-function bytesOf(file: WholeFile, { offset, sizeBytes }: Section): Uint8Array<ArrayBuffer> {
-  const { buffer, byteLength } = file.read(offset, sizeBytes);
-  return new Uint8Array(buffer, 0, byteLength);
-}
-
-/** `.symtab`, then `.dynsym`; each section names the one of its strings. */
-function readSymbolTables(file: WholeFile, sections: readonly Section[], is64: boolean): ElfSymbols[] {
-  return [SHT_SYMTAB, SHT_DYNSYM].flatMap((wanted) => {
-    const section = sections.find(({ type }) => type === wanted);
-    const strings = section === undefined ? undefined : sections[section.link];
-    return section === undefined || strings === undefined
-      ? []
-      : [new ElfSymbols(bytesOf(file, section), bytesOf(file, strings), is64, true)];
-  });
-}
-
-/** Go's linker puts this section into every program, and `strip` leaves it. */
-function isMadeByGo(file: WholeFile, header: DataView, sections: readonly Section[], is64: boolean): boolean {
-  const names = sections[header.getUint16(is64 ? 62 : 50, true)];
-  if (names === undefined) return false;
-  const text = new TextDecoder('latin1').decode(bytesOf(file, names));
-  const wanted = '.go.buildinfo\0';
-  return sections.some(({ nameAt }) => text.startsWith(wanted, nameAt));
+/** The full table, of the file itself or else of its debug file; then what other binaries may call. */
+function symbolTables(path: string, file: ProbeElf): ElfSymbols[] {
+  const own = file.symbols(SHT_SYMTAB);
+  const full = own ?? symbolsOfDebugFile(path, file);
+  return [full, file.symbols(SHT_DYNSYM)].filter((table) => table !== null);
 }
 
 interface Found {
@@ -249,33 +129,16 @@ interface Found {
  * program start is that, whatever older version of it there is (memcpy@GLIBC_2.2.5). Assembly
  * has functions without a type.
  */
-function collect(
-  segments: readonly CodeSegment[],
-  symbols: ElfSymbols,
-  { functions, sizes, indirect }: Found,
-): void {
+function collect({ segments }: ProbeElf, symbols: ElfSymbols, { functions, sizes, indirect }: Found): void {
   for (let row = 1; row < symbols.count; row++) {
     const type = symbols.info(row) & 0xf;
     if (type !== STT_FUNC && type !== STT_GNU_IFUNC && type !== STT_NOTYPE) continue;
     const address = symbols.value(row);
-    if (symbols.section(row) === SHN_UNDEF || offsetOf(segments, address) === null) continue;
+    if (symbols.section(row) === SHN_UNDEF || offsetInFile(segments, address) === null) continue;
     const name = symbols.name(row);
     if (type === STT_GNU_IFUNC && name !== '') indirect.add(name);
     if (name === '' || functions.has(name) || type === STT_GNU_IFUNC) continue;
     functions.set(name, address);
     sizes.set(name, symbols.size(row));
   }
-}
-
-/**
- * The kernel wants the place in the file; symbols say where it is loaded:
- *
- *   segment   file  [ offset … offset + sizeBytes )   ->   memory  [ address … )
- */
-function offsetOf(segments: readonly CodeSegment[], address: number): number | null {
-  for (const { offset, address: start, sizeBytes } of segments) {
-    const inside = address - start;
-    if (inside >= 0 && inside < sizeBytes) return offset + inside;
-  }
-  return null;
 }

@@ -91,6 +91,8 @@ test('the quick way of whole fields prints what the general way prints', () => {
     ),
     { numRuns: 500 },
   );
+});
+
 test('addresses of code have names and no widths, where there are any', () => {
   const named = (format: string) =>
     compilePrintFormat(
