@@ -54,6 +54,18 @@ test('the launcher shows help that is written down, and gives all else to Node',
     ]) {
       assert.deepEqual(run(...words), ['of record\n', 0]);
     }
+    // As long as it may be, a reader that goes away is no error; also where nobody ends
+    // cat (SIGPIPE is ignored).
+    writeFileSync(join(root, 'package/dist/help/report.txt'), 'report\n'.repeat(1 << 16));
+    for (const first of [':', "trap '' PIPE"]) {
+      const script = `${first}; { "$0" report --help; echo $? >&2; } | true`;
+      const { stderr } = spawnSync('sh', ['-c', script, join(root, 'bin/counterpoint')], {
+        encoding: 'utf8',
+      });
+      assert.equal(stderr, '0\n', first);
+    }
+    const full = spawnSync('sh', ['-c', '"$0" record --help >/dev/full', join(root, 'bin/counterpoint')]);
+    assert.deepEqual([full.status, /No space left/.test(String(full.stderr))], [1, true]);
     for (const words of [
       ['recrod', '--help'],
       ['../help/record', '--help'],
