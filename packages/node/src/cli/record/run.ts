@@ -10,6 +10,7 @@ import {
 } from '../../record/index.ts';
 import { CommandError } from '../../target/index.ts';
 import { EXIT_FAILURE, EXIT_LOSS, EXIT_OK, type VerbContext } from '../common/args.ts';
+import { sysOfAttrFiles } from '../common/attr-files.ts';
 import { takeEventTables } from '../common/event-tables.ts';
 import { formatsAskedAbout } from '../common/format-help.ts';
 import { countOf, formatBytes, plainCount } from '../common/human.ts';
@@ -45,6 +46,7 @@ export async function runRecord(context: Context): Promise<number> {
   const keeping = keepingOptions(args);
   await takeEventTables(args.all('event-tables'), { verbose: args.boolean('verbose'), quiet: isQuiet }, err);
   if (args.boolean('plan')) return await printRecordPlan(options, context);
+  const attrFiles = await sysOfAttrFiles();
   using progress = new ProgressLine(err);
   const waiting = new WaitingText(say, err);
   using stop = stopOnSignals(
@@ -64,6 +66,7 @@ export async function runRecord(context: Context): Promise<number> {
       // Another Ctrl-C ends the waiting.
       commandGraceMs: Number.POSITIVE_INFINITY,
       ...options,
+      ...attrFiles,
       signal: stop.signal,
       onStart: (start) => {
         stop.follow(start.pid);

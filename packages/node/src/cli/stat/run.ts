@@ -4,6 +4,7 @@ import { WriteError } from '../../files/index.ts';
 import { countRun, type Measurement, type RunResult, rememberThreadNames } from '../../stat/index.ts';
 import { CommandError } from '../../target/index.ts';
 import { EXIT_OK, type VerbContext } from '../common/args.ts';
+import { sysOfAttrFiles } from '../common/attr-files.ts';
 import { COUNTING_COMMANDS, ControlChannel } from '../common/control-channel.ts';
 import { takeEventTables } from '../common/event-tables.ts';
 import type { Output } from '../common/output.ts';
@@ -165,6 +166,7 @@ async function runOnce(
       command,
       control,
       ...options,
+      ...(await sysOfAttrFiles()),
       delayMs,
       startDisabled,
       signal: stop.signal,
