@@ -77,7 +77,7 @@ const isWitness = (line: string) => / type=1 size=\d+ config=9 /.test(line);
 const skip = perfIsMissing();
 
 for (const words of [
-  ['record', '-c', '1000', '-g', '-e', 'cpu-clock:u', '-o', '/dev/null', 'true'],
+  ['record', '-c', '1000000', '-g', '-e', 'cpu-clock:u', '-o', '/dev/null', 'true'],
   ['record', '-e', '{cpu-clock,faults}', '-o', '/dev/null', 'true'],
   ['stat', '-e', '{cs,faults:u}', 'true'],
 ])
