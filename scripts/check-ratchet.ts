@@ -43,7 +43,7 @@ const RATCHETS: readonly Ratchet[] = [
   { limit: 0, ...list('files over 600 lines', longFiles()) },
   { limit: 0, ...list('circles of imports that types alone close', circles()) },
   { limit: 3, ...skips() },
-  { limit: 1744, slack: 30, ...publicNames() },
+  { limit: 1745, slack: 30, ...publicNames() },
   { limit: 0, ...undocumented() },
   {
     limit: 80,
@@ -53,8 +53,8 @@ const RATCHETS: readonly Ratchet[] = [
     remedy: 'On a machine that does nothing else: npm test -- --unmeasured --save-seconds',
   },
   {
-    limit: 2310,
-    slack: 2310,
+    limit: 2316,
+    slack: 2316,
     isHint: true,
     ...list('seconds of all test files, measured or estimated', []),
     count: Math.round(totalSeconds(estimates(tests, seconds))),
