@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compileTests } from './compile.ts';
+import type { CompiledTests } from './compiled-tests.ts';
 import { CONCURRENCY } from './files.ts';
 import { type FileRun, runFile } from './one-file.ts';
 import { RETRIES_VARIABLE, type Retry, readRetries } from './retries.ts';
@@ -14,14 +15,16 @@ export interface TestRun {
   elapsedSeconds: number;
 }
 
-export async function runFiles(files: readonly string[]): Promise<TestRun> {
+/** Where the files are parts of a run, `parts` has all of it compiled. */
+export async function runFiles(files: readonly string[], parts?: CompiledTests): Promise<TestRun> {
   const folder = mkdtempSync(join(tmpdir(), 'counterpoint-test-run-'));
   const retriesPath = join(folder, 'retries');
   process.env[RETRIES_VARIABLE] = retriesPath;
   // What recordings keep of binaries is not put into the user's own cache.
   process.env['PERF_BUILDID_DIR'] ??= join(folder, 'build-ids');
   const begin = performance.now();
-  using compiled = await compileTests(files);
+  using own = parts === undefined ? await compileTests(files) : null;
+  const compiled = parts ?? own!;
   const left = [...files];
   const runs: FileRun[] = [];
   const runOneByOne = async () => {

@@ -88,7 +88,7 @@ test('a fast run has the quickest files that fit', () => {
   assert.deepEqual(parseSeconds(formatSeconds(table)), new Map([...table].sort()));
 });
 
-test('a file that nobody has measured takes as long as its neighbours: many of them do not fill a fast run', () => {
+test('a file that nobody has measured takes as long as its neighbours, and is not quick', () => {
   const measured = new Map([
     ...[1, 2, 3].map((at) => [`quick/${at}.test.ts`, 0.5] as const),
     ...[1, 2, 3].map((at) => [`slow/${at}.test.ts`, 20] as const),
@@ -96,8 +96,8 @@ test('a file that nobody has measured takes as long as its neighbours: many of t
   ]);
   const news = (folder: string) => Array.from({ length: 60 }, (_, at) => `${folder}/new${at}.test.ts`);
   const files = [
-    ...measured.keys(),
     ...news('quick'),
+    ...measured.keys(),
     ...news('slow'),
     ...news('slow/deep'),
     'other/a.test.ts',
@@ -110,12 +110,8 @@ test('a file that nobody has measured takes as long as its neighbours: many of t
   // Of a folder without measured files, what is usual in all.
   assert.equal(seconds.get('other/a.test.ts'), (3 * 0.5 + 3 * 20 + 60) / 7);
   assert.equal(estimates(['a.test.ts'], new Map()).get('a.test.ts'), 2);
-  const chosen = quickestFiles(files, measured);
-  assert.ok(news('quick').every((path) => chosen.includes(path)));
-  assert.deepEqual(
-    chosen.filter((path) => path.startsWith('slow/') && path.includes('new')),
-    [],
-  );
+  // Each may take half a minute.
+  assert.deepEqual(quickestFiles(files, measured), [...measured.keys()].slice(0, 6));
 });
 
 test('a skip that the list does not have is a problem; a line that nothing needs is told', () => {

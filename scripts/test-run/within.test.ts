@@ -56,3 +56,8 @@ test('a slower one runs what ends within the time, and says what it left out', a
     );
   }
 });
+
+test('what the start of a run took is taken from its minute', async () => {
+  const result = await runWithin(files, table, machine(1), 40);
+  assert.ok(result.elapsedSeconds <= 16 && result.left.length > 0, `${result.elapsedSeconds} s`);
+});

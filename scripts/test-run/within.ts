@@ -45,13 +45,14 @@ export function partsOf(
   return parts;
 }
 
-/** `table` has seconds, measured or estimated, for each of the files. */
+/** `table` has seconds for each of the files; `goneSeconds` of the minute are over. */
 export async function runWithin(
   files: readonly string[],
   table: SecondsTable,
   run: (files: string[]) => Promise<TestRun>,
-  limitSeconds: number = LIMIT_SECONDS,
+  goneSeconds: number = 0,
 ): Promise<PartialRun> {
+  const limitSeconds = LIMIT_SECONDS - goneSeconds;
   const parts = partsOf(files, table);
   const secondsOf = (part: readonly string[]) =>
     part.reduce((sum, path) => sum + table.get(path)!, 0) / CONCURRENCY;
