@@ -2,6 +2,7 @@
 
 import { benchAux } from './aux-copy.ts';
 import { benchBpfRing } from './bpf-ring.ts';
+import { benchDiff } from './diff.ts';
 import { benchFlight } from './flight.ts';
 import { benchFormats } from './formats.ts';
 import { benchJavascript } from './javascript.ts';
@@ -53,6 +54,7 @@ const BENCHMARKS: Record<string, () => Promise<void> | void> = {
   javascript: benchJavascript,
   overlap: benchOverlap,
   node: benchNode,
+  diff: benchDiff,
   formats: () => benchFormats(),
   'pt-packets': benchPtPackets,
   'pt-profile': benchPtProfile,

@@ -23,8 +23,8 @@ export function testsBeside(files: readonly string[], words: readonly string[]):
 }
 
 /**
- * As many of the quickest as end within the time of a fast run. What nobody has measured is not quick: some of
- * it takes half a minute, and in a fresh clone dozens of files may be new since the table was written.
+ * As many of the quickest as end within the time of a fast run. What nobody has measured is not quick: some
+ * of it takes half a minute, and in a fresh clone dozens of files may be new since the table was written.
  */
 export function quickestFiles(files: readonly string[], table: SecondsTable): string[] {
   let left = FAST_SECONDS * CONCURRENCY;

@@ -1,13 +1,20 @@
 import { CounterpointError } from '../base/index.ts';
 import type { Profile } from '../profile/index.ts';
-import { type Measure, pointsOfShare, ratioOfPeriods, weightedDifference } from './compare-methods.ts';
-import { deviationsOf } from './share-interval.ts';
+import {
+  type ComparedSide,
+  type Measure,
+  pointsOfShare,
+  ratioOfPeriods,
+  weightedDifference,
+} from './compare-methods.ts';
+import { type ComparedRow, comparedRows, dsoOf, labelsOf, type Run, readRun } from './compared-rows.ts';
+import { type RowDeviations, rowDeviations } from './row-deviations.ts';
 import type { SortKey } from './sort-keys.ts';
-import { type TopAnswer, type TopRow, topFunctions } from './top-functions.ts';
+import type { TopRow } from './top-functions.ts';
 
 /** Options of `compareFunctions()`. */
 export interface CompareOptions {
-  /** By name; by default the first event of the earlier profile with samples. */
+  /** By name; by default the first event with samples of the first profile of before. */
   event?: string;
   /** Also the time of callees. Default: own time. */
   children?: boolean;
@@ -26,32 +33,42 @@ export interface CompareOptions {
   comparisons?: number;
 }
 
-/** A function, or another row, in two recordings. Shares are in percent. */
+/** A function, or another row, before and after. Shares are in percent. */
 export interface ChangedFunction {
   /** The function; empty where rows are no functions. */
   symbol: string;
   /** Empty for generated code, which lies elsewhere in each run. */
   dso: string;
-  /** Its share in the first recording, in percent. */
+  /** Its share before, in percent: the mean of the recordings. */
   before: number;
-  /** Its share in the second recording, in percent. */
+  /** Its share after, in percent. */
   after: number;
-  /** Sum of its periods in the first recording, decimal. */
+  /** Its share in each recording of before, in percent. */
+  beforeShares: number[];
+  /** Its share in each recording of after, in percent. */
+  afterShares: number[];
+  /** Sum of its periods in the recordings of before, decimal. */
   beforePeriod: string;
-  /** Sum of its periods in the second recording, decimal. */
+  /** Sum of its periods in the recordings of after, decimal. */
   afterPeriod: string;
   /** The other fields of the row, as `TopRow` has them. */
   labels: Partial<Pick<TopRow, 'comm' | 'srcfile' | 'srcline' | 'pid' | 'thread' | 'tid' | 'cpu'>>;
   /**
-   * `after` less `before`, in points of percent; of `ratio` how many times the period is that of before, of
-   * `wdiff` the difference of weighted periods. Null where it was not there before, and for a ratio.
+   * `after` less `before`, in points of percent; of `ratio` how many times the period is that of
+   * before, of `wdiff` the difference of weighted periods, both of one recording. Null where it was not
+   * there before, and for a ratio.
    */
   change: number | null;
-  /** Lower end of the range in which the change lies: for all functions at once with 95 %. */
+  /**
+   * How much it differs from run to run where nothing changed, beyond the chance of samples: a standard
+   * deviation, relative (0.1 is a tenth). Taken from the recordings; of one a side what is usual.
+   */
+  spread: number;
+  /** Lower end of the range in which the change lies: for all functions at once with `confidence`. */
   low: number;
   /** Upper end of the range; null: there is none. */
   high: number | null;
-  /** False: chance alone explains the change. */
+  /** False: chance alone, or the difference between runs, explains the change. */
   isBeyondNoise: boolean;
 }
 
@@ -71,134 +88,130 @@ export interface CompareAnswer {
   sort: SortKey[];
   /** How changes are measured. */
   method: 'delta' | 'delta-abs' | 'ratio' | 'wdiff';
-  /** The first recording: its samples and the sum of their periods, decimal. */
-  before: { samples: number; sumPeriod: string };
-  /** The second recording: its samples and the sum of their periods, decimal. */
-  after: { samples: number; sumPeriod: string };
+  /** The recordings of before: how many, their samples and the sum of their periods, decimal. */
+  before: { recordings: number; samples: number; sumPeriod: string };
+  /** The recordings of after. */
+  after: { recordings: number; samples: number; sumPeriod: string };
+  /** The probability with which the ranges of all rows hold together. */
+  confidence: number;
+  /**
+   * Whether these recordings tell how much runs differ. False, of one recording a side: what is usual was
+   * taken, and only large changes are beyond noise.
+   */
+  isSpreadMeasured: boolean;
   /** Changes beyond noise first, each by size. */
   rows: ChangedFunction[];
 }
 
-const CONFIDENCE = 0.95;
+/** Who calls a change certain is believed: one comparison in a hundred may be wrong, not one in twenty. */
+const CONFIDENCE = 0.99;
 
-/** Which functions took another share of the event than before, and whether that is more than chance. */
+/**
+ * Which functions took another share of the event than before, and whether that is more than chance.
+ *
+ * Samples of one run are not independent of each other, and two runs of the same program differ. Several
+ * recordings a side tell by how much: three each are good, made in turn. Of one each, only a large change can
+ * be told from the difference between runs.
+ */
 export function compareFunctions(
-  before: Profile,
-  after: Profile,
+  before: Profile | readonly Profile[],
+  after: Profile | readonly Profile[],
   options: CompareOptions = {},
 ): CompareAnswer {
-  const event = options.event ?? before.events.find(({ samples }) => samples > 0)?.name ?? '';
+  const [earlier, later] = [profilesOf(before, 'before'), profilesOf(after, 'after')];
+  const event = options.event ?? eventOf(earlier[0]);
   const children = options.children === true;
   const method = options.method ?? 'delta-abs';
   const sort = [...(options.sort ?? (['dso', 'symbol'] as const))];
-  const [from, to] = [before, after].map((profile, place) => {
-    const index = profile.events.findIndex(({ name }) => name === event);
-    if (index < 0) throw noEvent(profile, event, place === 0 ? 'before' : 'after');
-    const answer = topFunctions(profile, { event: index, sort, children });
-    return { answer, samples: equalSamples(profile, index), sumPeriod: Number(answer.sumPeriod) };
-  }) as [Recorded, Recorded];
-  const shares = sharesOf(from.answer, to.answer);
-  // Of many functions some would differ by chance: the intervals hold for all at once (Bonferroni).
-  const compared = Math.max(1, shares.length) * (options.comparisons ?? 1);
-  const deviations = deviationsOf(1 - (1 - CONFIDENCE) / compared);
+  const runsOf = (profiles: readonly Profile[], side: string) =>
+    profiles.map((profile) => readRun(profile, indexOf(profile, event, side), { sort, children }));
+  const [from, to] = [runsOf(earlier, 'before'), runsOf(later, 'after')];
+  const compared = comparedRows(from, to);
+  const outside = (1 - CONFIDENCE) / (options.comparisons ?? 1);
+  const deviations = rowDeviations(compared, method.startsWith('delta') ? 'share' : 'period', outside);
   const measure = measureOf(method, options.weights ?? [1, 1]);
-  const rows = shares.map(({ row, before: earlier, after: later }): ChangedFunction => {
-    const sides = [
-      { ...from, ...earlier, share: Math.min(1, earlier.share) },
-      { ...to, ...later, share: Math.min(1, later.share) },
-    ] as const;
-    const { change, low, high, isBeyondNoise } = measure(...sides, deviations);
-    return {
-      symbol: row.symbol ?? '',
-      dso: dsoOf(row),
-      before: 100 * earlier.share,
-      after: 100 * later.share,
-      beforePeriod: decimal(earlier.period),
-      afterPeriod: decimal(later.period),
-      labels: labelsOf(row),
-      change: Number.isFinite(change) ? change : null,
-      low,
-      high: Number.isFinite(high) ? high : null,
-      isBeyondNoise,
-    };
-  });
+  const rows = compared.map((row, place) => changeOf(row, [from, to], measure, deviations[place]!));
   rows.sort((a, b) => Number(b.isBeyondNoise) - Number(a.isBeyondNoise) || byChange(a, b, method));
   return {
     type: 'compared-functions',
     version: 1,
     event,
-    unit: from.answer.unit,
+    unit: from[0]!.answer.unit,
     children,
     sort,
     method,
-    before: { samples: from.answer.samples, sumPeriod: from.answer.sumPeriod },
-    after: { samples: to.answer.samples, sumPeriod: to.answer.sumPeriod },
+    before: sumOf(from),
+    after: sumOf(to),
+    confidence: CONFIDENCE,
+    isSpreadMeasured: from.length + to.length > 2,
     rows,
   };
 }
 
-interface Recorded {
-  answer: TopAnswer;
-  samples: number;
-  sumPeriod: number;
+function profilesOf(side: Profile | readonly Profile[], name: string): readonly [Profile, ...Profile[]] {
+  const profiles = (Array.isArray(side) ? side : [side]) as readonly Profile[];
+  const [first, ...more] = profiles;
+  if (first === undefined)
+    throw new CounterpointError(
+      'ERR_ARGUMENT',
+      `there is no recording of ${name}`,
+      'Give one profile, or an array of some.',
+    );
+  return [first, ...more];
 }
 
-/**
- * How many samples of equal weight an event's are worth (Kish 1965): a few that weigh much make a share less
- * certain than their number says.
- */
-function equalSamples({ samples }: Profile, event: number): number {
-  let sum = 0;
-  let squares = 0;
-  let count = 0;
-  for (let row = 0; row < samples.length; row++) {
-    if (samples.event.at(row) !== event) continue;
-    const weight = samples.weight.at(row);
-    const own = samples.count.at(row);
-    sum += weight;
-    squares += own > 0 ? (weight * weight) / own : 0;
-    count += own;
-  }
-  return squares > 0 ? Math.min(count, (sum * sum) / squares) : count;
+function eventOf({ events }: Profile): string {
+  return events.find(({ samples }) => samples > 0)?.name ?? '';
 }
 
-interface Shared {
-  share: number;
-  period: number;
+function indexOf(profile: Profile, event: string, side: string): number {
+  const index = profile.events.findIndex(({ name }) => name === event);
+  if (index < 0) throw noEvent(profile, event, side);
+  return index;
 }
 
-/** A row of either answer, with what it has in each. */
-interface SharedRow {
-  row: TopRow;
-  before: Shared;
-  after: Shared;
-}
-
-function sharesOf(from: TopAnswer, to: TopAnswer): SharedRow[] {
-  const shares = new Map<string, SharedRow>();
-  const add = (answer: TopAnswer, side: 'before' | 'after') => {
-    for (const row of answer.rows) {
-      const key = [dsoOf(row), row.symbol, ...Object.values(labelsOf(row))].join('\0');
-      const nothing = () => ({ share: 0, period: 0 });
-      const shared = shares.get(key) ?? { row, before: nothing(), after: nothing() };
-      shared[side].share += row.percent / 100;
-      shared[side].period += Number(row.totalPeriod);
-      shares.set(key, shared);
-    }
-  };
-  add(from, 'before');
-  add(to, 'after');
-  return [...shares.values()];
-}
-
-function labelsOf({ comm, srcfile, srcline, pid, tid, cpu }: TopRow): ChangedFunction['labels'] {
+function changeOf(
+  { row, before, after }: ComparedRow,
+  [from, to]: readonly [readonly Run[], readonly Run[]],
+  measure: Measure,
+  { samples, spread, beforeWidth, afterWidth }: RowDeviations,
+): ChangedFunction {
+  const { change, low, high, isBeyondNoise } = measure(
+    { ...sideOf(from), ...before, runWidth: beforeWidth },
+    { ...sideOf(to), ...after, runWidth: afterWidth },
+    samples,
+  );
   return {
-    ...(comm === undefined ? {} : { comm }),
-    ...(srcfile === undefined ? {} : { srcfile }),
-    ...(srcline === undefined ? {} : { srcline }),
-    ...(pid === undefined ? {} : { pid }),
-    ...(tid === undefined ? {} : { tid }),
-    ...(cpu === undefined ? {} : { cpu }),
+    symbol: row.symbol ?? '',
+    dso: dsoOf(row),
+    before: 100 * before.share,
+    after: 100 * after.share,
+    beforeShares: before.shares.map((share) => 100 * share),
+    afterShares: after.shares.map((share) => 100 * share),
+    beforePeriod: decimal(before.period),
+    afterPeriod: decimal(after.period),
+    labels: labelsOf(row),
+    change: Number.isFinite(change) ? change : null,
+    spread,
+    low,
+    high: Number.isFinite(high) ? high : null,
+    isBeyondNoise,
+  };
+}
+
+function sideOf(runs: readonly Run[]): Pick<ComparedSide, 'samples' | 'sumPeriod' | 'recordings'> {
+  return {
+    recordings: runs.length,
+    samples: runs.reduce((sum, { samples }) => sum + samples, 0),
+    sumPeriod: runs.reduce((sum, { sumPeriod }) => sum + sumPeriod, 0),
+  };
+}
+
+function sumOf(runs: readonly Run[]): CompareAnswer['before'] {
+  return {
+    recordings: runs.length,
+    samples: runs.reduce((sum, { answer }) => sum + answer.samples, 0),
+    sumPeriod: runs.reduce((sum, { answer }) => sum + BigInt(answer.sumPeriod), 0n).toString(),
   };
 }
 
@@ -221,10 +234,6 @@ function byChange(a: ChangedFunction, b: ChangedFunction, method: CompareAnswer[
 
 function decimal(value: number): string {
   return BigInt(Math.round(value)).toString();
-}
-
-function dsoOf({ dso = '' }: TopRow): string {
-  return dso.startsWith('[JIT]') ? '' : dso;
 }
 
 function noEvent({ events }: Profile, name: string, side: string): CounterpointError {

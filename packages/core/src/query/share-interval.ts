@@ -1,8 +1,10 @@
-/** A share that was found in a number of samples. */
+/** A share that was found in the samples of one or more runs. */
 export interface SampledShare {
   /** From 0 to 1. */
   share: number;
   samples: number;
+  /** How far runs may be from what is usual, in log odds; 0 where they do not differ. */
+  runWidth: number;
 }
 
 /** A difference of shares, and between which values it lies. */
@@ -13,33 +15,54 @@ export interface ShareDifference {
 }
 
 /**
- * After less before, with Newcombe's interval from two score intervals (Newcombe 1998, "Interval
+ * After less before, with Newcombe's interval from two intervals of shares (Newcombe 1998, "Interval
  * estimation for the difference between independent proportions", method 10). `deviations`: 1.96 for 95 %.
- * Samples are taken as independent.
  */
 export function shareDifference(
   before: SampledShare,
   after: SampledShare,
   deviations: number,
 ): ShareDifference {
-  const [fromLow, fromHigh] = scoreInterval(before, deviations);
-  const [toLow, toHigh] = scoreInterval(after, deviations);
+  const [from, to] = [distancesOf(before, deviations), distancesOf(after, deviations)];
   const difference = after.share - before.share;
   return {
     difference,
-    low: difference - Math.hypot(after.share - toLow, fromHigh - before.share),
-    high: difference + Math.hypot(toHigh - after.share, before.share - fromLow),
+    low: difference - Math.hypot(to.below, from.above),
+    high: difference + Math.hypot(to.above, from.below),
   };
 }
 
+/**
+ * From the share to the ends of its range. Chance of samples and the difference of runs are independent:
+ * their distances add up by their squares (Zou and Donner 2008).
+ */
+function distancesOf(sampled: SampledShare, deviations: number): { below: number; above: number } {
+  const { share, runWidth } = sampled;
+  const [low, high] = scoreInterval(sampled, deviations);
+  return {
+    below: Math.hypot(share - low, share - shifted(share, -runWidth)),
+    above: Math.hypot(high - share, shifted(share, runWidth) - share),
+  };
+}
+
+/** The share with other log odds. */
+function shifted(share: number, by: number): number {
+  if (share <= 0 || share >= 1) return share;
+  return share / (share + (1 - share) * Math.exp(-by));
+}
+
 /** Wilson's interval of a share (Wilson 1927). Without samples it is everything. */
-export function scoreInterval({ share, samples }: SampledShare, deviations: number): [number, number] {
+export function scoreInterval(
+  { share, samples }: Pick<SampledShare, 'share' | 'samples'>,
+  deviations: number,
+): [number, number] {
   if (samples === 0) return [0, 1];
   const square = deviations * deviations;
   const middle = 2 * samples * share + square;
   const width = deviations * Math.sqrt(square + 4 * samples * share * (1 - share));
   const scale = 2 * (samples + square);
-  return [Math.max(0, (middle - width) / scale), Math.min(1, (middle + width) / scale)];
+  const [low, high] = [(middle - width) / scale, (middle + width) / scale];
+  return [share <= 0 ? 0 : Math.max(0, low), share >= 1 ? 1 : Math.min(1, high)];
 }
 
 /**
@@ -49,7 +72,7 @@ export function scoreInterval({ share, samples }: SampledShare, deviations: numb
 export function deviationsOf(probability: number): number {
   let low = 0;
   let high = 40;
-  for (let step = 0; step < 100; step++) {
+  for (let step = 0; step < 45; step++) {
     const middle = (low + high) / 2;
     if (outside(middle) > 1 - probability) low = middle;
     else high = middle;

@@ -61,7 +61,7 @@ function boxesOf(before: Profile, after: Profile): { data: FlameData; boxes: Map
 }
 
 test('what grew is red, what shrank blue, what is new and what is gone are both there', () => {
-  const before = profileOf({ 'main;steady': 500, 'main;gone': 300, 'main;grows': 200 });
+  const before = profileOf({ 'main;steady': 500, 'main;gone': 450, 'main;grows': 50 });
   // Another build, elsewhere, that was recorded for longer.
   const after = profileOf({ 'main;steady': 1000, 'main;grows': 800, 'main;fresh': 200 }, '/other/app', 2500);
   const { boxes, data, svg } = boxesOf(before, after);
@@ -73,8 +73,8 @@ test('what grew is red, what shrank blue, what is new and what is gone are both 
   };
   assert.equal(near('main', { width: 100, before: 100, after: 100 }), SHADES);
   assert.equal(near('main;steady', { width: 50, before: 50, after: 50 }), SHADES);
-  assert.equal(near('main;gone', { width: 15, before: 30, after: 0 }), 0);
-  assert.equal(near('main;grows', { width: 30, before: 20, after: 40 }), 2 * SHADES);
+  assert.equal(near('main;gone', { width: 22.5, before: 45, after: 0 }), 0);
+  assert.equal(near('main;grows', { width: 22.5, before: 5, after: 40 }), 2 * SHADES);
   assert.equal(near('main;fresh', { width: 5, before: 0, after: 10 }), 2 * SHADES);
   assert.deepEqual(data.facts.compared, {
     before: { weight: 1_000_000, samples: 1000 },

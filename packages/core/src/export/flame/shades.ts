@@ -1,5 +1,6 @@
 /** How much each box changed between two recordings, as a shade: blue shrank, grey is noise, red grew. */
-import { deviationsOf, shareDifference } from '../../query/share-interval.ts';
+import { usualDeviations } from '../../query/row-deviations.ts';
+import { shareDifference } from '../../query/share-interval.ts';
 import { totals } from './boxes.ts';
 import { type ComparedTotals, SHARE_OF_EACH } from './compared-profiles.ts';
 import type { FlameTree } from './flame-tree.ts';
@@ -8,22 +9,26 @@ import { SHADES } from './palette.ts';
 /** Change in percentage points from which on a box has the next stronger shade. */
 const STEPS = [0.5, 2, 5, 10] as const;
 
-const CONFIDENCE = 0.95;
+/** For all boxes together, as the ranges of `compareFunctions()`. */
+const CONFIDENCE = 0.99;
 
 /** For each box of a merged tree, whose samples are what the later recording weighs. */
 export function shadesOf(tree: FlameTree, before: ComparedTotals, after: ComparedTotals): number[] {
   const { depth } = tree;
   const both = totals(depth, tree.selfWeight, tree.hiddenWeight);
   const later = totals(depth, tree.selfSamples, tree.hiddenSamples);
-  // The ranges hold for all boxes at once (Bonferroni), as those of rows do.
-  const deviations = deviationsOf(1 - (1 - CONFIDENCE) / Math.max(1, depth.length));
+  const deviations = usualDeviations(
+    depth.map((_, row) => share(both[row]! / 2)),
+    1 - CONFIDENCE,
+  );
   return depth.map((_, row) => {
     const from = share(both[row]! - later[row]!);
     const to = share(later[row]!);
+    const { samples, beforeWidth, afterWidth } = deviations[row]!;
     const { difference, low, high } = shareDifference(
-      { share: from, samples: before.equalSamples },
-      { share: to, samples: after.equalSamples },
-      deviations,
+      { share: from, samples: before.equalSamples, runWidth: beforeWidth },
+      { share: to, samples: after.equalSamples, runWidth: afterWidth },
+      samples,
     );
     if (low <= 0 && high >= 0) return SHADES;
     const points = 100 * Math.abs(difference);

@@ -19,7 +19,7 @@ export type DiffName =
 export default defineVerb<DiffName>({
   name: 'diff',
   summary: 'compare recordings by function, file or binary: what changed beyond noise',
-  usage: '[options] BEFORE AFTER...',
+  usage: ['[options] BEFORE AFTER...', '[options] BEFORE,BEFORE,... AFTER,AFTER,...'],
   options: [
     {
       long: 'event',
@@ -47,7 +47,12 @@ export default defineVerb<DiffName>({
       help: 'also count the time of callees for their callers (default: own time)',
       group: 'Rows',
     },
-    { long: 'all', short: 'a', help: 'also show changes that chance alone explains', group: 'Rows' },
+    {
+      long: 'all',
+      short: 'a',
+      help: 'also show changes that chance, or the difference between runs, explains',
+      group: 'Rows',
+    },
     { long: 'limit', value: 'N', help: 'only the first N rows', group: 'Rows' },
     {
       long: 'js',
@@ -80,16 +85,20 @@ export default defineVerb<DiffName>({
   examples: [
     ['diff before.data after.data', 'which functions take another share of the time'],
     [
-      'diff --fail-over 5% before.data after.data',
-      'in CI: status 4 if a function grew by more than 5 points',
+      'diff a1.data,a2.data,a3.data b1.data,b2.data,b3.data',
+      'several recordings a side tell how much runs differ, and so smaller changes. Record in turn, so that both sides meet the same machine: for n in 1 2 3; do counterpoint record -g -o a$n.data -- ./old; counterpoint record -g -o b$n.data -- ./new; done',
     ],
-    ['diff --sort binary one.data two.data three.data', 'several recordings, each with the first'],
+    [
+      'diff --fail-over 5% before.data after.data',
+      'in CI: status 4 if a function certainly grew by more than 5 points',
+    ],
+    ['diff --sort binary one.data two.data three.data', 'several versions, each with the first'],
     [
       'diff -c ratio --fail-over 20% before.data after.data',
-      'status 4 if a function costs 20 % more than before',
+      'status 4 if a function certainly costs over 20 % more than before',
     ],
     ['diff -o changes.svg before.data after.data', 'a flame graph in red and blue'],
-    ['diff --all --limit 30 before.data after.data', 'with changes that may be chance'],
+    ['diff --all --limit 30 before.data after.data', 'with changes that may be noise'],
     ['diff --json before.data after.data | jq .rows[0]', 'as JSON: the largest change'],
   ],
   async run(context) {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { type CompareOptions, parseSortKeys, type SortKey } from '@counterpoint/core/query';
 import type { VerbContext } from '../common/args.ts';
 import { UsageError } from '../common/usage-error.ts';
@@ -8,7 +9,8 @@ type Method = NonNullable<CompareOptions['method']>;
 
 /** What is asked for, looked at before anything is read. */
 export interface DiffRequest {
-  paths: readonly string[];
+  /** The recordings of each side, before first. */
+  sides: readonly (readonly string[])[];
   method: Method;
   weights: readonly [number, number];
   sort: readonly SortKey[];
@@ -30,22 +32,24 @@ const SORT_WORDS: Readonly<Record<string, string>> = {
 };
 
 export function diffRequest(args: Arguments): DiffRequest {
-  const paths = args.words;
-  if (paths.length < 2)
+  const sides = args.words.map(recordingsOf);
+  if (sides.length < 2)
     throw new UsageError(
-      `two or more recordings are compared, not ${paths.length}`,
-      'Give the earliest one first: the others are compared with it.',
+      `two or more recordings are compared, not ${sides.length}`,
+      sides.some((paths) => paths.length > 1)
+        ? 'A blank stands between before and after, a comma between recordings of the same.'
+        : 'Give the earliest one first: the others are compared with it.',
     );
   const { method, weights } = methodOf(args);
   const sort = sortOf(args);
   const output = args.string('output') ?? null;
-  if (output !== null && paths.length > 2)
+  if (output !== null && (sides.length > 2 || sides.some((paths) => paths.length > 1)))
     throw new UsageError('--output shows two recordings', 'Leave the others out.');
   if (output !== null && args.boolean('json')) throw new UsageError('--json does not go with --output');
   if (output !== null && output !== '-' && !output.endsWith('.svg'))
     throw args.refuse('output', 'a file that ends in .svg');
   return {
-    paths,
+    sides,
     method,
     weights,
     sort,
@@ -53,6 +57,18 @@ export function diffRequest(args: Arguments): DiffRequest {
     failOver: failOverOf(args, method),
     output,
   };
+}
+
+/** `a1.data,a2.data`: recordings of the same. A file may have commas in its name. */
+function recordingsOf(word: string): readonly string[] {
+  if (!word.includes(',') || existsSync(word)) return [word];
+  const paths = word.split(',');
+  if (paths.includes(''))
+    throw new UsageError(
+      `"${word}" has a comma without a recording`,
+      'Name recordings of the same with commas between them, without blanks: a1.data,a2.data,a3.data',
+    );
+  return paths;
 }
 
 function methodOf(args: Arguments): Pick<DiffRequest, 'method' | 'weights'> {

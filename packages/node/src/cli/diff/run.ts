@@ -26,11 +26,15 @@ const EXIT_GREW = 4;
 export async function runDiff(context: Context): Promise<number> {
   const { args, out } = context;
   const request = diffRequest(args);
-  const profiles: Profile[] = [];
-  for (const path of request.paths) profiles.push(await readProfile(context, path, request));
-  showJavascript(context, request, profiles);
+  const sides: Profile[][] = [];
+  for (const paths of request.sides) {
+    const side: Profile[] = [];
+    for (const path of paths) side.push(await readProfile(context, path, request));
+    sides.push(side);
+  }
+  showJavascript(context, request, sides.flat());
   const event = args.string('event');
-  const [before, ...later] = profiles as [Profile, ...Profile[]];
+  const [before, ...later] = sides as [Profile[], ...Profile[][]];
   const answers = later.map((after) =>
     compareFunctions(before, after, {
       children: args.boolean('children'),
@@ -42,32 +46,32 @@ export async function runDiff(context: Context): Promise<number> {
     }),
   );
   const grown = answers.flatMap((answer) => grownRows(answer, request));
-  if (request.output !== null) await writeFlameGraph(context, request, before, later[0]!, answers[0]!);
-  else if (args.boolean('json')) out.json(jsonOf(answers, request, grown));
+  if (request.output !== null)
+    await writeFlameGraph(context, request, [before[0]!, later[0]![0]!], answers[0]!);
+  else if (args.boolean('json')) out.json(jsonOf(answers, args.words, request, grown));
   else {
     const limit = args.number('limit', { min: 1 }, Number.POSITIVE_INFINITY);
-    const options = { paths: request.paths, all: args.boolean('all'), limit };
+    const options = { sides: request.sides, all: args.boolean('all'), limit };
     if (answers.length === 1) printComparison(answers[0]!, options, out);
     else printComparisons(answers, options, out);
   }
   out.flush();
-  sayLosses(context, request, profiles);
+  sayLosses(context, request, sides.flat());
   return grown.length === 0 ? EXIT_OK : sayGrown(context, request, grown);
 }
 
 /** Both recordings in one picture. */
 async function writeFlameGraph(
   { out, err }: Context,
-  { paths, output }: DiffRequest,
-  before: Profile,
-  after: Profile,
+  { sides, output }: DiffRequest,
+  [before, after]: readonly [Profile, Profile],
   { event }: CompareAnswer,
 ): Promise<void> {
   const { exportFormat, writeExport } = await import('../common/export-file.ts');
   const options = {
     before,
     event: after.events.findIndex(({ name }) => name === event),
-    title: paths.map((path) => basename(path)).join(' → '),
+    title: sides.map(([path]) => basename(path!)).join(' → '),
   };
   const bytes = await writeExport(after, await exportFormat('svg'), output!, options, out);
   if (bytes !== null) err.line(`Wrote ${printable(output!)}: ${formatBytes(bytes)}.`);
@@ -87,15 +91,17 @@ function grownRows(answer: CompareAnswer, { failOver, method }: DiffRequest): Gr
 
 function jsonOf(
   answers: readonly CompareAnswer[],
-  { paths, failOver }: DiffRequest,
+  words: readonly string[],
+  { failOver }: DiffRequest,
   grown: readonly Grown[],
 ): unknown {
   const told = failOver === undefined ? {} : { grown: grown.map(({ row }) => row) };
   if (answers.length === 1) return { ...answers[0], ...told };
-  return { type: 'compared-recordings', version: 1, recordings: paths, comparisons: answers, ...told };
+  return { type: 'compared-recordings', version: 1, recordings: words, comparisons: answers, ...told };
 }
 
-function sayLosses({ err }: Context, { paths }: DiffRequest, profiles: readonly Profile[]): void {
+function sayLosses({ err }: Context, { sides }: DiffRequest, profiles: readonly Profile[]): void {
+  const paths = sides.flat();
   for (const [place, { loss, damage }] of profiles.entries())
     if (loss.length + damage.length > 0)
       err.line(

@@ -4,8 +4,9 @@ import { countOf, formatDuration, percentText } from '../common/human.ts';
 import type { Output } from '../common/output.ts';
 
 export interface TextOptions {
-  readonly paths: readonly string[];
-  /** Also rows that chance alone explains. */
+  /** The recordings of each side. */
+  readonly sides: readonly (readonly string[])[];
+  /** Also rows whose change is noise. */
   readonly all: boolean;
   readonly limit: number;
 }
@@ -17,7 +18,7 @@ const WORDS = {
   wdiff: 'Changes are what was counted, weighted, less that of before',
 } as const;
 
-/** Two recordings: each row with its shares and its range. */
+/** Before and after: each row with its shares and its range. */
 export function printComparison(answer: CompareAnswer, options: TextOptions, out: Output): void {
   printHead([answer], options, out);
   const certain = answer.rows.filter(({ isBeyondNoise }) => isBeyondNoise);
@@ -32,7 +33,7 @@ export function printComparison(answer: CompareAnswer, options: TextOptions, out
   printHidden(shown.length - rows.length, answer.rows.length - certain.length, certain.length, options, out);
 }
 
-/** Several recordings, each compared with the first: a column of changes for each. */
+/** Several sides, each compared with the first: a column of changes for each. */
 export function printComparisons(answers: readonly CompareAnswer[], options: TextOptions, out: Output): void {
   printHead(answers, options, out);
   const columns = answers.map((answer) => new Map(answer.rows.map((row) => [nameOf(row, answer), row])));
@@ -65,17 +66,20 @@ export function printComparisons(answers: readonly CompareAnswer[], options: Tex
   printHidden(shown.length - rows.length, names.size - certain.length, certain.length, options, out);
 }
 
-function printHead(answers: readonly CompareAnswer[], { paths }: TextOptions, out: Output): void {
-  const [{ unit, event, before, method }] = answers as [CompareAnswer];
-  const sides = [before, ...answers.map(({ after }) => after)];
-  for (const [place, side] of sides.entries()) {
+function printHead(answers: readonly CompareAnswer[], { sides }: TextOptions, out: Output): void {
+  const [{ unit, event, before, method, confidence }] = answers as [CompareAnswer];
+  for (const [place, side] of [before, ...answers.map(({ after }) => after)].entries()) {
     const title = place === 0 ? 'Before' : answers.length === 1 ? 'After ' : `#${place}    `;
     const time = unit === 'nanoseconds' ? `, ${formatDuration(Number(side.sumPeriod))}` : '';
     out.line(
-      `# ${title}: ${printable(paths[place]!)}, ${countOf(side.samples, 'sample')} of ${printable(event)}${time}`,
+      `# ${title}: ${printable(sides[place]!.join(', '))}, ${countOf(side.samples, 'sample')} of ${printable(event)}${time}`,
     );
   }
-  out.line(`# ${WORDS[method]}; the range holds for all rows together with 95 %`);
+  out.line(`# ${WORDS[method]}; the range holds for all rows together with ${100 * confidence} %`);
+  if (answers.some(({ isSpreadMeasured }) => !isSpreadMeasured)) {
+    out.line('# One recording a side does not tell how much runs differ: only large changes are certain.');
+    out.line('# Several tell smaller ones: diff BEFORE,BEFORE,BEFORE AFTER,AFTER,AFTER (see --help)');
+  }
   out.line('#');
 }
 
@@ -83,7 +87,7 @@ function printHidden(cut: number, noise: number, certain: number, { all }: TextO
   if (cut > 0) out.line(`# ${countOf(cut, 'row')} more: --limit`);
   if (noise > 0 && !all)
     out.line(
-      `# ${countOf(noise, 'row')} changed no more than chance explains${certain === 0 ? '' : ', too'} (--all shows them)`,
+      `# ${countOf(noise, 'row')} changed no more than chance and the difference between runs explain${certain === 0 ? '' : ', too'} (--all shows them)`,
     );
 }
 
