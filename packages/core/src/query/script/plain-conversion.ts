@@ -1,7 +1,7 @@
 import { toBigInt, toDecimal, toHex } from '../../base/index.ts';
 import type { TracepointField } from '../../perfdata/index.ts';
-import type { RawRecord, RecordPrinter } from './print-format.ts';
 import type { Expression } from './print-format-parser.ts';
+import type { RawRecord, RecordPrinter } from './raw-record.ts';
 import { fieldText } from './trace-text.ts';
 
 /** A conversion of printf, as the format has it. */

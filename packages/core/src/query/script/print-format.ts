@@ -3,22 +3,12 @@ import type { TracepointField, TracepointFormat } from '../../perfdata/index.ts'
 import type { CodeForm } from './code-names.ts';
 import { plainConversion, rememberedByField } from './plain-conversion.ts';
 import { type Expression, type NamedValue, parsePrintFormat } from './print-format-parser.ts';
+import type { RawRecord, RecordPrinter } from './raw-record.ts';
 import { dynamicRange, fieldText } from './trace-text.ts';
-
-/** A tracepoint's record: raw bytes within a view. */
-export interface RawRecord {
-  view: DataView;
-  offset: number;
-  size: number;
-  le: boolean;
-}
 
 /** What an expression comes to; null is not known. Numbers are the 64 bits, as unsigned. */
 type Value = bigint | string | null;
 type Evaluator = (record: RawRecord) => Value;
-
-/** Prints a record as the kernel would. */
-export type RecordPrinter = (record: RawRecord) => string;
 
 /** What stands for an address of the kernel's code. */
 export type CodeNamer = (address: bigint, form: CodeForm) => string;

@@ -6,7 +6,8 @@ import {
   tracingDataOf,
 } from '../../perfdata/index.ts';
 import type { CodeNames } from './code-names.ts';
-import { type CodeNamer, compilePrintFormat, parseKernelTexts, type RecordPrinter } from './print-format.ts';
+import { type CodeNamer, compilePrintFormat, parseKernelTexts } from './print-format.ts';
+import type { RecordPrinter } from './raw-record.ts';
 import { traceText } from './trace-text.ts';
 
 /** What tracepoints recorded, as the kernel prints it; each format is compiled once. */
