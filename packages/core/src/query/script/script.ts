@@ -51,6 +51,7 @@ import { BranchPlaces } from './branch-places.ts';
 import { CallIndent, type PendingBranch } from './call-indent.ts';
 import { CodeNames, waitsForNames } from './code-names.ts';
 import { BLOCKS, defaultFields, fieldsOf, PLACED, SCRIPT_FIELDS, type ScriptField } from './fields.ts';
+import { HeadTexts } from './head-texts.ts';
 import { jsonSample } from './json-sample.ts';
 import { LaterParts } from './later-parts.ts';
 import { plainTail, registerTail } from './plain-tail.ts';
@@ -248,6 +249,7 @@ class ScriptPrinter implements RecordSink {
   readonly #tracePrinter: TracePrinter;
   readonly #recordLines: RecordLines;
   readonly #recordTypes: ReadonlySet<number>;
+  readonly #headTexts = new HeadTexts();
   readonly #times: ShownTimes;
   /** Times that depend on the lines before, and names in what tracepoints recorded. */
   readonly #laterParts = new LaterParts();
@@ -423,13 +425,15 @@ class ScriptPrinter implements RecordSink {
     const { fields } = form;
     const { thread } = sample;
     let text = '';
-    if (fields.has('comm')) text += `${printable(thread.comm).padStart(form.hasChain ? 0 : 16)} `;
+    const texts = this.#headTexts;
+    const { pid, tid } = sample.fields;
+    if (fields.has('comm'))
+      text += form.hasChain ? texts.command(thread.comm) : texts.paddedCommand(thread.comm);
     const hasPid = fields.has('pid');
     const hasTid = fields.has('tid');
-    if (hasPid && hasTid) text += `${pad(sample.fields.pid, 5)}/${String(sample.fields.tid).padEnd(5)} `;
-    else if (hasPid) text += `${pad(sample.fields.pid, 5)} `;
-    else if (hasTid) text += `${pad(sample.fields.tid, 5)} `;
-    if (fields.has('cpu')) text += `[${String(sample.cpu).padStart(3, '0')}] `;
+    if (hasPid && hasTid) text += texts.processBefore(pid) + texts.threadBehind(tid);
+    else if (hasPid || hasTid) text += texts.number(hasPid ? pid : tid);
+    if (fields.has('cpu')) text += texts.cpu(sample.cpu);
     if (fields.has('time')) text += `${this.#time(sample)}: `;
     if (fields.has('period')) text += `${toDecimal(sample.periodLo, sample.periodHi).padStart(10)} `;
     if (fields.has('event')) text += `${printable(form.name).padStart(this.#nameWidth)}: `;
@@ -588,8 +592,4 @@ class ScriptPrinter implements RecordSink {
     for (const part of this.#tails.get(line) ?? NO_PARTS)
       buffer.putText(typeof part === 'string' ? part : part());
   }
-}
-
-function pad(value: number, width: number): string {
-  return String(value).padStart(width);
 }

@@ -56,7 +56,10 @@ export function allOptions(verb: Verb): readonly OptionRow[] {
 /** For verbs, and answers of verbs, that take options only. */
 export function refuseWords({ words: [word] }: { readonly words: readonly string[] }): void {
   if (word !== undefined)
-    throw new UsageError(`there is a word too many: ${printable(word)}`, 'Here stand only options.');
+    throw new UsageError(
+      `there is a word too many: ${printable(word)}`,
+      'Give options only; --help lists them.',
+    );
 }
 
 /** Exit statuses: perf's 129 for usage; 3 is ours. `record` and `stat` otherwise pass on the child's. */

@@ -87,7 +87,7 @@ export function inputName(args: {
   if (tooMuch !== undefined)
     throw new UsageError(
       `there is a word too many: ${printable(tooMuch)}`,
-      `The recording is ${printable(given!)}. A flame graph of it, and other forms: counterpoint export`,
+      `The recording is ${printable(given!)}. To draw a flame graph of it, use counterpoint export`,
     );
   if (given !== undefined) return given;
   try {
