@@ -1,6 +1,4 @@
 import { EM_386, EM_AARCH64, EM_X86_64 } from '../elf/index.ts';
-import { leaveI386Signal } from './i386-signal-frame.ts';
-import type { StackMemory } from './stack-memory.ts';
 
 /** How programs of one architecture call, in the register numbers of its DWARF. */
 export interface Architecture {
@@ -20,11 +18,10 @@ export interface Architecture {
   /** The lowest bytes that a frame with a frame pointer has below the caller's: the saved pair. */
   readonly framePairBytes: number;
   /**
-   * Knows the frame of a signal by its content, where nothing else tells that the code returns
-   * from a handler: true, and `registers` are those of what was interrupted. Null: frame
-   * information always tells it.
+   * The frame of a signal is known by its content (`i386-signal-frame.ts`), where nothing else tells that the
+   * code returns from a handler. Elsewhere frame information always tells it.
    */
-  readonly leaveSignal: ((memory: StackMemory, registers: Float64Array) => boolean) | null;
+  readonly hasSignalContent: boolean;
 }
 
 /**
@@ -40,7 +37,7 @@ export const X86_64: Architecture = {
   linkRegister: -1,
   codeLimit: 2 ** 47,
   framePairBytes: 16,
-  leaveSignal: null,
+  hasSignalContent: false,
 };
 
 /** ax cx dx bx sp bp si di ip (System V ABI, Intel386 supplement, table 2.14). */
@@ -54,7 +51,7 @@ export const I386: Architecture = {
   linkRegister: -1,
   codeLimit: 2 ** 32,
   framePairBytes: 8,
-  leaveSignal: leaveI386Signal,
+  hasSignalContent: true,
 };
 
 /** x0 ... x30, sp, pc (DWARF for the Arm 64-bit architecture, section 4.1). */
@@ -68,5 +65,5 @@ export const ARM64: Architecture = {
   linkRegister: 30,
   codeLimit: 2 ** 48,
   framePairBytes: 16,
-  leaveSignal: null,
+  hasSignalContent: false,
 };

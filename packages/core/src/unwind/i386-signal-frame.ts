@@ -26,10 +26,11 @@ const RT_REGISTERS_AT = 164;
 const REGISTERS_BYTES = 88;
 
 /** `pop %eax; mov $__NR_sigreturn, %eax; int $0x80`, as two words. */
-const RETCODE = [0x0077_b858, 0x80cd_0000] as const;
+const RETCODE_FIRST = 0x0077_b858;
+const RETCODE_SECOND = 0x80cd_0000;
 
 /** Where `struct sigcontext_32` has ax cx dx bx sp bp si di ip: the order of DWARF's numbers. */
-const REGISTER_PLACES = [44, 40, 36, 32, 28, 24, 20, 16, 56];
+const REGISTER_PLACES = /* @__PURE__ */ Int32Array.of(44, 40, 36, 32, 28, 24, 20, 16, 56);
 const STACK_POINTER = 4;
 const WORD = 4;
 
@@ -66,7 +67,7 @@ function isRtFrame(memory: StackMemory, frame: number): boolean {
 function isFrame(memory: StackMemory, frame: number): boolean {
   return (
     memory.holds(frame + REGISTERS_AT, RETCODE_AT + 2 * WORD - REGISTERS_AT) &&
-    memory.word(frame + RETCODE_AT, WORD) === RETCODE[0] &&
-    memory.word(frame + RETCODE_AT + WORD, WORD) === RETCODE[1]
+    memory.word(frame + RETCODE_AT, WORD) === RETCODE_FIRST &&
+    memory.word(frame + RETCODE_AT + WORD, WORD) === RETCODE_SECOND
   );
 }

@@ -9,6 +9,7 @@ import {
   type UnwindRule,
 } from './call-frame-program.ts';
 import { evaluateExpression } from './expression.ts';
+import { leaveI386Signal } from './i386-signal-frame.ts';
 import { StackMemory } from './stack-memory.ts';
 
 /** Why unwinding ended. */
@@ -63,7 +64,7 @@ export class StackUnwinder {
 
   /** `registers` and `memory` are those of the sample; both are used up. */
   unwind(findRule: FindRule): StackEnd {
-    const { programCounter, leaveSignal } = this.#architecture;
+    const { programCounter, hasSignalContent } = this.#architecture;
     let address = this.registers[programCounter]!;
     this.count = 0;
     for (;;) {
@@ -77,7 +78,7 @@ export class StackUnwinder {
       this.addresses[this.count++] = address;
       if (rule === NO_CODE) return STACK_LOST;
       const isKnown = typeof rule === 'object';
-      if (!isKnown && leaveSignal?.(this.memory, this.registers) === true) {
+      if (!isKnown && hasSignalContent && leaveI386Signal(this.memory, this.registers)) {
         address = this.registers[programCounter]!;
         continue;
       }
