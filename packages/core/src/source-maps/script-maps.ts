@@ -64,8 +64,8 @@ const WEBPACK_NAME = /^webpack:\/\/[^/]*\/|\?.*$/g;
 const MOST_LEVELS = 32;
 /** Names in the code are looked for so far before a function begins: `const a=async function(`. */
 const MOST_NAME_GAP = 64;
-/** No person writes a function into a longer line: a minifier does. */
-const MOST_LINE_BYTES = 300;
+/** People seldom write a function into a longer line, minifiers do. Chrome's DevTools have the same limit. */
+const MOST_LINE_BYTES = 500;
 
 /**
  * The maps of scripts, by process and script. A map that the process had in its memory is the one that holds;

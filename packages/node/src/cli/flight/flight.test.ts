@@ -137,7 +137,7 @@ test('a crash: the file names the function in which it was, and the status is th
   assert.match(err, /the command has ended: 1 file \]/);
   const header = await counterpoint('report', '--header-only', '-i', dumps[0].path);
   assert.match(header.out, /^# trigger : crash: SIGABRT in node \(process \d+\)$/m);
-  assert.match(header.out, new RegExp(`^# triggeredAt : ${dumps[0].at}$`, 'm'));
+  assert.match(header.out, new RegExp(`^# triggered at : ${dumps[0].at}$`, 'm'));
   await using recording = await openRecording(dumps[0].path);
   const { profile } = await recording.profile();
   const { rows } = topFunctions(profile, { sort: ['symbol'], children: true });

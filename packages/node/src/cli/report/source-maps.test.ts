@@ -174,7 +174,11 @@ test('without a map that can be used, the code is shown as it ran, and a note an
   rmSync(`${script}.map`);
   await check('the map is not there');
   // A script without a word of a map: its long line says what it is.
-  writeFileSync(script, readFileSync(script, 'utf8').replace(/\/\/# sourceMappingURL=.*/, ''));
+  const code = readFileSync(script, 'utf8').replace(/\/\/# sourceMappingURL=.*/, '');
+  writeFileSync(
+    script,
+    code.replace(/^.*/, (line) => `${line} /*${'x'.repeat(500)}*/`),
+  );
   const functions = await report(data);
   assert.ok(hottest(functions).symbol?.includes(` ${script} (generated):1:`), JSON.stringify(functions));
   const text = await counterpoint('script', '-i', data);
