@@ -1,7 +1,7 @@
 /** Functions as one page for browsers: no script, nothing loaded from elsewhere. */
 import { printable } from '@counterpoint/core/base';
 import { writeChunks } from '../common/export-file.ts';
-import { countOf } from '../common/human.ts';
+import { countOf, twoDigits } from '../common/human.ts';
 import type { Output } from '../common/output.ts';
 import type { Annotation } from './annotation.ts';
 import { arrowsOf } from './arrows-of-listing.ts';
@@ -70,7 +70,7 @@ function* tableOf(listing: Listing, source: SourceText | null, id: string): Gene
       jumpsTo === null
         ? escaped(text)
         : `<a href="#${id}-${listing.instructions[jumpsTo]!.address.toString(16)}">${escaped(text)}</a>`;
-    yield `<tr id="${id}-${hex}"${heatStyle(percent, most)}><td class="share">${percent === 0 ? '' : percent.toFixed(2)}</td><td class="count">${samples === 0 ? '' : samples}</td><td class="arrows${isHot(row.index) ? ' hot' : ''}">${cells[row.index]}</td><td class="address">${hex}</td><td>${code}</td></tr>\n`;
+    yield `<tr id="${id}-${hex}"${heatStyle(percent, most)}><td class="share">${percent === 0 ? '' : twoDigits(percent)}</td><td class="count">${samples === 0 ? '' : samples}</td><td class="arrows${isHot(row.index) ? ' hot' : ''}">${cells[row.index]}</td><td class="address">${hex}</td><td>${code}</td></tr>\n`;
   }
   yield '</table>\n';
 }
@@ -79,7 +79,7 @@ function sourceRow(row: Exclude<ShownRow, { kind: 'instruction' }>): string {
   if (row.kind === 'place')
     return `<tr class="place"><td></td><td></td><td colspan="3">${escaped(row.text)}</td></tr>\n`;
   const { total, file, line, text } = row;
-  const share = total === null || total.samples === 0 ? '' : total.percent.toFixed(2);
+  const share = total === null || total.samples === 0 ? '' : twoDigits(total.percent);
   const count = total === null || total.samples === 0 ? '' : String(total.samples);
   const place = text === null ? `${baseName(file)}:${line}` : String(line).padStart(4);
   return `<tr class="source" title="${escaped(file)}:${line}"><td class="share">${share}</td><td class="count">${count}</td><td colspan="3">${escaped(`${place}  ${text ?? ''}`)}</td></tr>\n`;

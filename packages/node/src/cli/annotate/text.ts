@@ -1,5 +1,5 @@
 import { printable } from '@counterpoint/core/base';
-import { countOf, percentText } from '../common/human.ts';
+import { countOf, percentText, twoDigits } from '../common/human.ts';
 import type { Output } from '../common/output.ts';
 import { type Annotation, heatOf } from './annotation.ts';
 import { arrowsOf } from './arrows-of-listing.ts';
@@ -147,7 +147,7 @@ function cells(
   { showSamples }: TextOptions,
   { style }: Output,
 ): string {
-  const text = percent.toFixed(2).padStart(8);
+  const text = twoDigits(percent).padStart(8);
   const heat = heatOf(percent);
   const coloured = heat === null ? text : style[heat](text);
   return `${coloured} ${end}${showSamples ? `${String(samples).padStart(8)} ${end}` : ''}`;

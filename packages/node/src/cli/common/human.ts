@@ -36,10 +36,15 @@ function threeDigits(value: number): string {
  * Two digits behind the point, as C's printf has them: of a value right in the middle the even neighbour,
  * where toFixed takes the larger. Only eighths can be in the middle: 3.125 is 3.12, 3.375 is 3.38.
  */
-export function percentText(percent: number): string {
-  const eighths = percent * 8;
+export function twoDigits(value: number): string {
+  const eighths = value * 8;
   const goesDown = Number.isInteger(eighths) && eighths % 4 === 1;
-  return `${(goesDown ? percent - 0.005 : percent).toFixed(2)}%`;
+  return (goesDown ? value - 0.005 : value).toFixed(2);
+}
+
+/** `3.12%` */
+export function percentText(percent: number): string {
+  return `${twoDigits(percent)}%`;
 }
 
 /** `1 time`, `1234 times`: as perf writes numbers in its last lines. */

@@ -1,5 +1,6 @@
 import { printable, printableJson } from '@counterpoint/core/base';
 import type { StatRow } from '../../stat/index.ts';
+import { twoDigits } from '../common/human.ts';
 import { countText, intervalTime, placeName } from './text.ts';
 
 /** What stands before the fields of a row. */
@@ -26,7 +27,7 @@ export function separatedLines(row: StatRow, separator: string, context: FieldsC
   if (place !== null) before.push(printable(placeName(place)));
   if (place !== null && HAS_MEMBERS.has(place.by)) before.push(String(place.members));
   const cgroup = event.cgroup === null ? [] : [printable(event.cgroup)];
-  const spread = spreadPercent === null ? [] : [`${spreadPercent.toFixed(2)}%`];
+  const spread = spreadPercent === null ? [] : [`${twoDigits(spreadPercent)}%`];
   const [first, ...more] = metrics;
   const fields = [
     ...before,
@@ -62,7 +63,7 @@ function statusText({ status }: StatRow): string {
 }
 
 function runningShare({ enabledNs, runningNs }: StatRow): string {
-  return (enabledNs === 0 ? 100 : (100 * runningNs) / enabledNs).toFixed(2);
+  return twoDigits(enabledNs === 0 ? 100 : (100 * runningNs) / enabledNs);
 }
 
 /**
@@ -88,7 +89,7 @@ export function jsonLines(row: StatRow, context: FieldsContext): string[] {
     `"event" : ${printableJson(event.count.name)}`,
     ...(event.cgroup === null ? [] : [`"cgroup" : ${printableJson(event.cgroup)}`]),
     ...(context.withSets ? [`"set" : ${printableJson(event.set)}`] : []),
-    ...(spreadPercent === null ? [] : [`"variance" : ${spreadPercent.toFixed(2)}`]),
+    ...(spreadPercent === null ? [] : [`"variance" : ${twoDigits(spreadPercent)}`]),
     `"event-runtime" : ${Math.round(row.runningNs)}`,
     `"pcnt-running" : ${runningShare(row)}`,
     ...metricFields(first?.value ?? 0, first?.unit ?? ''),

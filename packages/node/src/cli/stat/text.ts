@@ -1,6 +1,7 @@
 import { printable } from '@counterpoint/core/base';
 import type { ControlRequest } from '../../counting/index.ts';
 import type { AggregatePlace, Aggregation, StatRow } from '../../stat/index.ts';
+import { twoDigits } from '../common/human.ts';
 
 /** perf's table (util/stat-display.c): the same columns at the same places. */
 
@@ -69,11 +70,11 @@ function metricText(text: string, unit: string): string {
 export function spreadText({ spreadPercent }: StatRow): string {
   return spreadPercent === null || spreadPercent === 0
     ? ''
-    : `  ( +-${spreadPercent.toFixed(2).padStart(6)}% )`;
+    : `  ( +-${twoDigits(spreadPercent).padStart(6)}% )`;
 }
 
 function shareText({ enabledNs, runningNs }: StatRow): string {
-  return runningNs === enabledNs ? '' : `  (${((100 * runningNs) / enabledNs).toFixed(2)}%)`;
+  return runningNs === enabledNs ? '' : `  (${twoDigits((100 * runningNs) / enabledNs)}%)`;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { type Measurement, spreadOf, spreadPercent } from '../../stat/index.ts';
+import { twoDigits } from '../common/human.ts';
 
 const NS = 1e9;
 
@@ -31,7 +32,7 @@ function repeatedTimeLines(runs: readonly Measurement[], withTable: boolean): st
   const { mean, standardError } = spread;
   const digits = precisionOf(standardError) + 2;
   const percent = spreadPercent(spread);
-  const share = percent === 0 ? '' : `  ( +-${percent.toFixed(2).padStart(6)}% )`;
+  const share = percent === 0 ? '' : `  ( +-${twoDigits(percent).padStart(6)}% )`;
   const meanText = mean.toFixed(digits).padStart(17);
   const result = ` ${meanText} +- ${standardError.toFixed(digits)} seconds time elapsed${share}`;
   if (!withTable) return ['', result, ''];
