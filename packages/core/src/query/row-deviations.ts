@@ -9,8 +9,8 @@ import { studentDeviationsOf } from './student-t.ts';
  * period, as `npm run bench diff` measures it. A period has the time of the whole run in it, too.
  */
 export const USUAL_OF: Readonly<Record<'share' | 'period', UsualSpread>> = {
-  share: { deviation: 0.11, degreesOfFreedom: 4 },
-  period: { deviation: 0.13, degreesOfFreedom: 4 },
+  share: { deviation: 0.09, degreesOfFreedom: 8 },
+  period: { deviation: 0.1, degreesOfFreedom: 8 },
 };
 
 export interface RowDeviations {

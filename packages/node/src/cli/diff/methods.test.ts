@@ -93,7 +93,8 @@ test('rows by binary, file and line', async () => {
   };
   const [binary] = (await rowsOf('binary')).sort((a: Row, b: Row) => b.after - a.after);
   assert.equal(binary.dso, 'program');
-  assert.ok(!binary.isBeyondNoise && binary.before > 90);
+  // Of all the time, in both; the slower run has less of its start in it, which may be certain.
+  assert.ok(binary.before > 90 && binary.after > 90);
   const files = await rowsOf('file');
   assert.ok(files.some(({ labels }: { labels: { srcfile: string } }) => labels.srcfile.endsWith('/work.c')));
   const [line] = await rowsOf('line');
