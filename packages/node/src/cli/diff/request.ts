@@ -37,7 +37,7 @@ export function diffRequest(args: Arguments): DiffRequest {
     throw new UsageError(
       `two or more recordings are compared, not ${sides.length}`,
       sides.some((paths) => paths.length > 1)
-        ? 'A blank stands between before and after, a comma between recordings of the same.'
+        ? 'Separate the sides by a blank, and recordings of one side by commas.'
         : 'Give the earliest one first: the others are compared with it.',
     );
   const { method, weights } = methodOf(args);
@@ -66,7 +66,7 @@ function recordingsOf(word: string): readonly string[] {
   if (paths.includes(''))
     throw new UsageError(
       `"${word}" has a comma without a recording`,
-      'Name recordings of the same with commas between them, without blanks: a1.data,a2.data,a3.data',
+      'Separate the recordings of a side by commas, without blanks: a1.data,a2.data,a3.data',
     );
   return paths;
 }
