@@ -43,7 +43,7 @@ const RATCHETS: readonly Ratchet[] = [
   { limit: 0, ...list('files over 600 lines', longFiles()) },
   { limit: 0, ...list('circles of imports that types alone close', circles()) },
   { limit: 3, ...skips() },
-  { limit: 1745, slack: 30, ...publicNames() },
+  { limit: 1753, slack: 30, ...publicNames() },
   { limit: 0, ...undocumented() },
   {
     limit: 80,
@@ -53,7 +53,7 @@ const RATCHETS: readonly Ratchet[] = [
     remedy: 'On a machine that does nothing else: npm test -- --unmeasured --save-seconds',
   },
   {
-    limit: 3716,
+    limit: 3719,
     slack: 2316,
     isHint: true,
     ...list('seconds of all test files, measured or estimated', []),

@@ -9,6 +9,7 @@ export type { Diagnostic } from './diagnostic.ts';
 export { CounterpointError, FormatError } from './errors.ts';
 export { Handoff } from './handoff.ts';
 export { didYouMean, editDistance, nearestNames } from './nearest.ts';
+export { optional } from './optional.ts';
 export { printable, printableJson, printableText } from './printable.ts';
 export type { Progress, ProgressListener } from './progress.ts';
 export { StringTable } from './string-table.ts';

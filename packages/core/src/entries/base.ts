@@ -26,6 +26,7 @@ export {
   MOST_TIMER_MS,
   memorySource,
   nearestNames,
+  optional,
   type Progress,
   type ProgressListener,
   parseCount,

@@ -3,10 +3,14 @@
 export {
   CATEGORIES,
   type Category,
+  type CategoryShare,
+  type Folding,
+  foldedFiles,
   type JavascriptShare,
   type JavascriptTime,
   type JavascriptView,
   javascriptTime,
+  type UnusedFold,
   viewJavascript,
 } from '../javascript/index.ts';
 export * from '../query/index.ts';

@@ -1,4 +1,6 @@
 export { CATEGORIES, type Category } from './categories.ts';
+export { type CategoryShare, categoryShares } from './category-shares.ts';
+export { type Folding, foldedFiles, type IsFolded, OF_NODE, type UnusedFold } from './fold.ts';
 export {
   engineWork,
   isNamelessFunction,

@@ -15,6 +15,7 @@ import {
   workMark,
   workOf,
 } from './categories.ts';
+import type { IsFolded } from './fold.ts';
 
 /** Where the time of an event went. */
 export interface JavascriptShare {
@@ -47,11 +48,6 @@ export interface JavascriptTime {
  *     categories   handler ─ parse ─ GC
  */
 export type JavascriptView = 'charge' | 'categories';
-
-/**
- * By file, `node:fs` or `/app/node_modules/a/b.js`: whether its functions count for those that called them.
- */
-type FoldedFiles = (file: string) => boolean;
 
 /**
  * Looks at the profile as the author of a JavaScript program does: its stacks become those of JavaScript
@@ -92,7 +88,7 @@ class Viewer {
   readonly #profile: Profile;
   readonly #view: JavascriptView | null;
   readonly #pids: ReadonlySet<number>;
-  readonly #isFolded: FoldedFiles;
+  readonly #isFolded: IsFolded;
   readonly #kinds: Uint8Array;
   /** By frame: what its name says; -1 where nobody has asked. */
   readonly #marks: Int32Array;
@@ -117,12 +113,7 @@ class Viewer {
   readonly #ownFrames = new Map<string, number>();
   #ownBinary = NONE;
 
-  constructor(
-    profile: Profile,
-    view: JavascriptView | null,
-    pids: ReadonlySet<number>,
-    isFolded: FoldedFiles,
-  ) {
+  constructor(profile: Profile, view: JavascriptView | null, pids: ReadonlySet<number>, isFolded: IsFolded) {
     const { frames, stacks } = profile;
     this.#profile = profile;
     this.#view = view;

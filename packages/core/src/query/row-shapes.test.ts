@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Binary, Profile } from '../profile/index.ts';
-import { callTree, groupEvents, limitStacks, rowHierarchy, topFunctions } from './index.ts';
+import { groupEvents } from './event-groups.ts';
+import { callTree, topFunctions } from './index.ts';
+import { rowHierarchy } from './row-hierarchy.ts';
+import { limitStacks } from './stack-limit.ts';
 
 /** Stacks as `main > parse > copy`, the function that ran last, with a weight and an event. */
 function profileOf(rows: readonly (readonly [stack: string, weight: number, event?: number])[]): Profile {

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { hostname, machine, release } from 'node:os';
+import { optional } from '@counterpoint/core/base';
 import type {
   CacheLevel,
   CpuTopology,
@@ -19,7 +20,7 @@ export function machineFeatures(): Partial<PerfDataFeatures> {
   const cpus = onlineCpus();
   const cpuInfo = parseCpuInfo(readKernelFile('/proc/cpuinfo') ?? '');
   const memoryKb = /^MemTotal:\s*(\d+)/m.exec(readKernelFile('/proc/meminfo') ?? '')?.[1];
-  return defined({
+  return optional({
     hostname: hostname(),
     osRelease: release(),
     arch: machine(),
@@ -36,11 +37,6 @@ export function machineFeatures(): Partial<PerfDataFeatures> {
     memoryTopology: memoryTopology(),
     ...pmuCapabilities(),
   });
-}
-
-function defined<T extends object>(fields: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
-  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as { [Name in keyof T]?: Exclude<T[Name], undefined> };
 }
 
 /** Names in a directory of sysfs; none where it is not there. */

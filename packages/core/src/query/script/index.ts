@@ -3,4 +3,4 @@ export { parseFields, SCRIPT_FIELDS } from './fields.ts';
 export type { ScriptResult } from './script.ts';
 export { writeScript } from './script.ts';
 export type { ScriptOptions } from './script-options.ts';
-export { isKeyOfEvent, TraceKeys, traceFieldKeys } from './trace-keys.ts';
+export { TraceKeys, traceFieldKeys } from './trace-keys.ts';

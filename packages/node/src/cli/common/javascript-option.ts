@@ -1,13 +1,12 @@
 import { NONE, type Profile } from '@counterpoint/core/profile';
 import {
   CATEGORIES,
-  type Category,
-  type JavascriptTime,
+  type CategoryShare,
+  type Folding,
   type JavascriptView,
   viewJavascript,
 } from '@counterpoint/core/query';
 import { percentText } from './human.ts';
-import type { IsFolded } from './javascript-fold.ts';
 import type { OptionRow } from './option-row.ts';
 import type { Output } from './output.ts';
 import type { ParsedArguments } from './parsed-arguments.ts';
@@ -44,42 +43,27 @@ function isFolding(args: Pick<ParsedArguments<JavascriptName>, 'list'>): boolean
   return args.list('fold').length > 0;
 }
 
-/** Changes the profile's stacks to what is to be shown; null where they stay. */
+/** Changes the profile's stacks to what is to be shown. */
 export function showJavascript(
   profile: Profile,
   view: JavascriptView | 'fitting' | null,
   err: Output,
-  isFolded?: IsFolded,
-): JavascriptTime | null {
-  if (view === null) return null;
+  isFolded: Folding['isFolded'],
+): void {
+  if (view === null) return;
   // Functions without their callers would not be charged to anybody.
-  if (view === 'fitting' && !profile.stacks.prefix.view().some((prefix) => prefix !== NONE)) return null;
+  if (view === 'fitting' && !profile.stacks.prefix.view().some((prefix) => prefix !== NONE)) return;
   const time = viewJavascript(profile, view === 'fitting' ? 'charge' : view, isFolded);
-  if (time === null && view !== 'fitting')
-    err.line(
-      err.style.yellow(
-        'Note: no process of the recording has functions of JavaScript: --js and --fold change nothing',
-      ),
-    );
-  return time;
+  if (time === null && view !== 'fitting') sayNoJavascript(err);
 }
 
-/** A share of the time of JavaScript programs. */
-export interface CategoryShare {
-  category: Category;
-  percent: number;
-  samples: number;
-}
-
-/** Of one event; empty where it has no samples of JavaScript programs. */
-export function categoryShares({ shares }: JavascriptTime, event: number): CategoryShare[] {
-  const rows = shares[event]!;
-  const total = rows.reduce((sum, { weight }) => sum + weight, 0);
-  return rows.map(({ category, weight, samples }) => ({
-    category,
-    percent: total === 0 ? 0 : (100 * weight) / total,
-    samples,
-  }));
+/** To be said where a view of JavaScript was asked for in so many words. */
+export function sayNoJavascript(err: Output): void {
+  err.line(
+    err.style.yellow(
+      'Note: no process of the recording has functions of JavaScript: --js and --fold change nothing',
+    ),
+  );
 }
 
 /** `JavaScript 41.20%, GC 12.01%` */

@@ -11,7 +11,7 @@ import {
 import { openRecording } from '../../open/index.ts';
 import { EXIT_OK, type VerbContext } from '../common/args.ts';
 import { countOf, formatBytes } from '../common/human.ts';
-import { foldedFiles, OF_NODE } from '../common/javascript-fold.ts';
+import { foldingAsked } from '../common/javascript-fold.ts';
 import { ProgressLine } from '../common/progress.ts';
 import { UsageError } from '../common/usage-error.ts';
 import type { DiffName } from './diff.ts';
@@ -152,6 +152,6 @@ function showJavascript({ args, err }: Context, { sort }: DiffRequest, profiles:
   if (!args.boolean('js', sort.includes('symbol') || args.list('fold').length > 0)) return;
   const hasChains = ({ stacks }: Profile) => stacks.prefix.view().some((prefix) => prefix >= 0);
   if (!profiles.every((profile) => javascriptTime(profile) !== null && hasChains(profile))) return;
-  const isFolded = foldedFiles(args, [OF_NODE], profiles, err);
+  const isFolded = foldingAsked(args, ['node'], profiles, err);
   for (const profile of profiles) viewJavascript(profile, 'charge', isFolded);
 }

@@ -4,7 +4,7 @@ import { defineVerb } from '../common/args.ts';
 import { exportFormat, writeExport } from '../common/export-file.ts';
 import { countOf } from '../common/human.ts';
 import { ITRACE_OPTION, itraceOptions, keepsStream } from '../common/itrace-option.ts';
-import { foldedFiles, foldOption } from '../common/javascript-fold.ts';
+import { foldingAsked, foldOption } from '../common/javascript-fold.ts';
 import { javascriptOption, javascriptView, showJavascript } from '../common/javascript-option.ts';
 import {
   FILTERS,
@@ -127,7 +127,7 @@ export default defineVerb<ExportName>({
     });
     refuseCounts(args, recording);
     if (args.has('js') || args.has('fold') || format.name === 'cpuprofile')
-      showJavascript(profile, javascriptView(args), err, foldedFiles(args, [], [profile], err));
+      showJavascript(profile, javascriptView(args), err, foldingAsked(args, [], [profile], err));
     const event = chosenEvent(profile.events, args.string('event'));
     const minimumPercent = args.number('minimum-percent', { min: 0, max: 100, fraction: true });
     const options = {

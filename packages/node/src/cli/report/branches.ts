@@ -5,6 +5,7 @@ import {
   type BranchOptions,
   type BranchView,
   branchReport,
+  shownEvents,
 } from '@counterpoint/core/query';
 import type { Recording } from '../../open/index.ts';
 import type { VerbContext } from '../common/args.ts';
@@ -24,8 +25,9 @@ import { type Column, printTable, type TableOptions } from '../common/row-table.
 import { TraceLog } from '../common/trace-log.ts';
 import { COLUMNS_OF_VIEW } from './branch-columns.ts';
 import { splitNames } from './function-names.ts';
-import { nothingPasses, roundCount, wantedEvents } from './profile.ts';
+import { roundCount } from './head-text.ts';
 import { BRANCH_WORDS, type ReportName } from './report.ts';
+import { nothingPasses } from './request.ts';
 
 type Context = VerbContext<ReportName>;
 
@@ -39,7 +41,7 @@ export async function reportBranches(context: Context, recording: Recording): Pr
   refuseCounts(args, recording);
   const { loss, damage } = profile;
   const samples = profile.events.reduce((sum, event) => sum + event.samples, 0);
-  const answers = wantedEvents(profile, args.string('event'))
+  const answers = shownEvents(profile, args.string('event'))
     .map((event) => branchReport(profile, { ...options, event }))
     .filter(({ branches }) => branches > 0);
   if (answers.length === 0 && samples > 0) throw noBranches(inputName(args), args.string('event'));

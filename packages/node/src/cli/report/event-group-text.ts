@@ -1,26 +1,8 @@
-import type { EventGroup } from '@counterpoint/core/perfdata';
 import type { EventGroupAnswer, GroupRow, TopRow } from '@counterpoint/core/query';
 import type { Output } from '../common/output.ts';
 import { type Column, printTable } from '../common/row-table.ts';
 import type { RowColumn } from '../common/sort-columns.ts';
 import type { RowOptions } from './row-columns.ts';
-
-/**
- * Which events are shown together: those that were recorded as a group; if none were, all of them, as in
- * perf. `wanted` are the events to show, by their place among all.
- */
-export function togetherShown(groups: readonly EventGroup[], wanted: readonly number[]): number[][] {
-  if (groups.length === 0) return wanted.length === 0 ? [] : [[...wanted]];
-  const leaderOf = (event: number) =>
-    groups.find(({ leaderIndex, memberCount }) => event >= leaderIndex && event < leaderIndex + memberCount)
-      ?.leaderIndex ?? event;
-  const byLeader = new Map<number, number[]>();
-  for (const event of wanted) {
-    const leader = leaderOf(event);
-    byLeader.set(leader, [...(byLeader.get(leader) ?? []), event]);
-  }
-  return [...byLeader.values()];
-}
 
 /** The rows, with what each event counted side by side. */
 export function printGroupRows(

@@ -8,18 +8,6 @@ import type { RowOptions } from './row-columns.ts';
 /** Each level of rows stands so far to the right of the one above it. */
 const INDENT = '   ';
 
-/** Rows below a share are left out, with all that is in them; of the first level only so many are kept. */
-export function largestRows(
-  rows: readonly HierarchyRow[],
-  minimumPercent: number,
-  limit = Number.POSITIVE_INFINITY,
-): HierarchyRow[] {
-  return rows
-    .filter(({ percent }) => percent >= minimumPercent)
-    .slice(0, limit)
-    .map((row) => ({ ...row, rows: largestRows(row.rows, minimumPercent) }));
-}
-
 /** The tree of rows as perf prints it: one column of names, a level for each sort key. */
 export function printHierarchy(
   { rows, sort }: Pick<HierarchyAnswer, 'rows' | 'sort'>,

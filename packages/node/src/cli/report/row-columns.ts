@@ -1,4 +1,4 @@
-import { NO_PARENT, type SortKey, type TopAnswer, type TopRow } from '@counterpoint/core/query';
+import type { SortKey } from '@counterpoint/core/query';
 import { percentText } from '../common/human.ts';
 import type { ParsedArguments } from '../common/parsed-arguments.ts';
 import { type RowColumn, sortColumn } from '../common/sort-columns.ts';
@@ -22,18 +22,12 @@ function countColumn(title: string, cell: RowColumn['cell']): RowColumn {
   return { title, isRight: true, cell, isCount: true };
 }
 
-/** How rows are chosen and shown, beside what makes them. */
+/** How rows are shown. */
 export interface RowOptions {
   /** perf's `-F`: columns in this order, a sort key or a name of `COLUMNS`; null: the usual ones. */
   fields: readonly string[] | null;
   /** Between columns, in place of alignment; null: aligned. */
   separator: string | null;
-  /** Rows of functions whose name has this in it; null: all. */
-  symbolPart: string | null;
-  /** Shares of what passes the filters, in place of shares of everything. */
-  isRelative: boolean;
-  /** Only rows of samples whose stack has a function that `--parent` chooses. */
-  hasParent: boolean;
   /** Rows only. */
   isQuiet: boolean;
 }
@@ -43,10 +37,7 @@ export function rowOptions(args: Arguments): RowOptions {
   if (fields !== null && args.has('sort'))
     throw new UsageError('--fields names the sort keys, too', 'Leave out --sort.');
   const separator = args.string('field-separator') ?? null;
-  const isRelative = args.choice('percentage', ['relative', 'absolute']) === 'relative';
-  const symbolPart = args.string('symbol-filter') ?? null;
-  const hasParent = args.boolean('exclude-other');
-  return { fields, separator, symbolPart, isRelative, hasParent, isQuiet: args.boolean('quiet') };
+  return { fields, separator, isQuiet: args.boolean('quiet') };
 }
 
 /** The sort keys among `fields`; null if there are none. */
@@ -58,28 +49,6 @@ export function sortOfFields({ fields }: RowOptions): string | null {
 /** The column of a field that is no sort key. */
 function plainColumn(field: string): RowColumn | null {
   return COLUMNS[field] ?? null;
-}
-
-/** The rows that are asked for, with the shares that are. */
-export function chosenRows(
-  answer: TopAnswer,
-  { symbolPart, isRelative, hasParent }: Pick<RowOptions, 'symbolPart' | 'isRelative' | 'hasParent'>,
-): TopRow[] {
-  if (symbolPart !== null && !answer.sort.includes('symbol'))
-    throw new UsageError('--symbol-filter needs rows of functions', 'Sort by symbol, too.');
-  const rows = answer.rows.filter(
-    ({ symbol, parent }) =>
-      (symbolPart === null || symbol?.includes(symbolPart) === true) && !(hasParent && parent === NO_PARENT),
-  );
-  if (!isRelative) return rows;
-  const whole = rows.reduce((sum, { selfPercent }) => sum + selfPercent, 0);
-  if (whole === 0) return rows;
-  const scaled = (percent: number) => Math.min(100, (percent * 100) / whole);
-  return rows.map((row) => ({
-    ...row,
-    percent: scaled(row.percent),
-    selfPercent: scaled(row.selfPercent),
-  }));
 }
 
 /** As JavaScript developers write functions. */
