@@ -295,7 +295,7 @@ class Builder {
       this.#merged.add(thread, place, event.index, stack, weight, 1, texts);
       return;
     }
-    this.#pushRow(timeNs, row, comm, cpu, event.index, stack, weight);
+    this.profile.samples.add(timeNs, row, comm, cpu, event.index, stack, weight, 1);
     this.profile.sampleTexts?.ofSample.push(texts);
   }
 
@@ -333,26 +333,6 @@ class Builder {
       sum.hi += carry;
       sum.lo -= carry * TWO_32;
     }
-  }
-
-  #pushRow(
-    timeNs: number,
-    thread: number,
-    comm: number,
-    cpu: number,
-    event: number,
-    stack: number,
-    weight: number,
-  ): void {
-    const { samples } = this.profile;
-    samples.timeNs.push(timeNs);
-    samples.thread.push(thread);
-    samples.comm.push(comm);
-    samples.cpu.push(cpu);
-    samples.event.push(event);
-    samples.stack.push(stack);
-    samples.weight.push(weight);
-    samples.count.push(1);
   }
 
   async finish(added: AddedRecords | null): Promise<IngestResult> {

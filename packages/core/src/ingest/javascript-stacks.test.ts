@@ -60,14 +60,7 @@ function expanded(build: (make: Maker) => void, hasStackTops = false): string[] 
         stack = stacks.frame.push(typeof frame === 'number' ? frame : frame.guess);
         if (typeof frame !== 'number') guessedCallers.add(stack);
       }
-      samples.timeNs.push(0);
-      samples.thread.push(thread);
-      samples.comm.push(profile.strings.intern('node'));
-      samples.cpu.push(0);
-      samples.event.push(event);
-      samples.weight.push(1);
-      samples.count.push(1);
-      samples.stack.push(stack);
+      samples.add(0, thread, profile.strings.intern('node'), 0, event, stack, 1, 1);
     },
   };
   build(make);

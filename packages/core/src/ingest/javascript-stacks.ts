@@ -204,15 +204,9 @@ class JavascriptStacks {
     if (!isInlined && source === NONE) return frame;
     const row = this.#frames.find(frame, symbol, source);
     if (row >= 0) return this.#newFrames[row]!;
-    frames.source.push(source);
-    frames.symbol.push(symbol);
-    frames.binary.push(frames.binary.at(frame));
-    frames.addressLo.push(frames.addressLo.at(frame));
-    frames.addressHi.push(frames.addressHi.at(frame));
-    frames.symbolOffset.push(isInlined ? 0 : frames.symbolOffset.at(frame));
-    frames.mode.push(frames.mode.at(frame));
-    this.#newFrames.push(frames.jitCode.push(frames.jitCode.at(frame)));
-    return this.#newFrames.at(-1)!;
+    const added = frames.addLike(frame, { source, symbol, ...(isInlined && { symbolOffset: 0 }) });
+    this.#newFrames.push(added);
+    return added;
   }
 }
 

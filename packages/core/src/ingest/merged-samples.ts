@@ -63,14 +63,7 @@ export class MergedSamples {
       samples.count.data[found]! += count;
       return;
     }
-    samples.timeNs.push(Number.NaN);
-    samples.thread.push(row);
-    samples.comm.push(comm);
-    samples.cpu.push(cpu);
-    samples.event.push(event);
-    samples.stack.push(stack);
-    samples.weight.push(weight);
-    samples.count.push(count);
+    samples.add(Number.NaN, row, comm, cpu, event, stack, weight, count);
     sampleTexts?.ofSample.push(texts);
   }
 

@@ -95,15 +95,9 @@ class NativeStacks {
       inlined === null ? frames.symbol.at(frame) : this.#symbol(frames.binary.at(frame), inlined);
     const row = this.#frames.find(frame, symbol, source);
     if (row >= 0) return this.#newFrames[row]!;
-    frames.source.push(source);
-    frames.symbol.push(symbol);
-    frames.binary.push(frames.binary.at(frame));
-    frames.addressLo.push(frames.addressLo.at(frame));
-    frames.addressHi.push(frames.addressHi.at(frame));
-    frames.symbolOffset.push(frames.symbolOffset.at(frame));
-    frames.mode.push(frames.mode.at(frame));
-    this.#newFrames.push(frames.jitCode.push(frames.jitCode.at(frame)));
-    return this.#newFrames.at(-1)!;
+    const added = frames.addLike(frame, { source, symbol });
+    this.#newFrames.push(added);
+    return added;
   }
 
   #symbol(binary: number, functionName: string): number {

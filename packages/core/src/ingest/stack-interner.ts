@@ -352,15 +352,7 @@ export class StackInterner {
     const row = this.#frames.find(key, low, high);
     if (row >= 0) return row;
     const { frames } = this.#profile;
-    frames.binary.push(binary);
-    frames.symbol.push(NONE);
-    frames.addressLo.push(low);
-    frames.addressHi.push(high);
-    frames.symbolOffset.push(0);
-    frames.mode.push(mode);
-    frames.jitCode.push(NONE);
-    frames.source.push(NONE);
-    return -1 - row;
+    return frames.add({ binary, addressLo: low, addressHi: high, mode });
   }
 
   #stackRow(prefix: number, frame: number, source: number): number {

@@ -278,14 +278,8 @@ class Viewer {
       this.#ownBinary = binaries.push(engine) - 1;
     }
     symbols.name.push(strings.intern(`(${name})`));
-    frames.symbol.push(symbols.binary.push(this.#ownBinary));
-    frames.binary.push(this.#ownBinary);
-    frames.addressLo.push(0);
-    frames.addressHi.push(0);
-    frames.symbolOffset.push(0);
-    frames.mode.push(MODE_USER);
-    frames.source.push(NONE);
-    const frame = frames.jitCode.push(NONE);
+    const symbol = symbols.binary.push(this.#ownBinary);
+    const frame = frames.add({ symbol, binary: this.#ownBinary, mode: MODE_USER });
     this.#ownFrames.set(name, frame);
     return frame;
   }

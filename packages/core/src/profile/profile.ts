@@ -100,6 +100,42 @@ export class FrameTable {
   get length(): number {
     return this.binary.length;
   }
+
+  /** Adds one, and says its row. What is not given is not known: `NONE`, 0, `MODE_UNKNOWN`. */
+  add(frame: {
+    binary?: number;
+    symbol?: number;
+    addressLo?: number;
+    addressHi?: number;
+    symbolOffset?: number;
+    mode?: number;
+    jitCode?: number;
+    source?: number;
+  }): number {
+    this.symbol.push(frame.symbol ?? NONE);
+    this.addressLo.push(frame.addressLo ?? 0);
+    this.addressHi.push(frame.addressHi ?? 0);
+    this.symbolOffset.push(frame.symbolOffset ?? 0);
+    this.mode.push(frame.mode ?? MODE_UNKNOWN);
+    this.jitCode.push(frame.jitCode ?? NONE);
+    this.source.push(frame.source ?? NONE);
+    return this.binary.push(frame.binary ?? NONE);
+  }
+
+  /** Adds the same address once more, as that of another function or place in the source. */
+  addLike(row: number, other: Parameters<FrameTable['add']>[0]): number {
+    return this.add({
+      binary: this.binary.at(row),
+      symbol: this.symbol.at(row),
+      addressLo: this.addressLo.at(row),
+      addressHi: this.addressHi.at(row),
+      symbolOffset: this.symbolOffset.at(row),
+      mode: this.mode.at(row),
+      jitCode: this.jitCode.at(row),
+      source: this.source.at(row),
+      ...other,
+    });
+  }
 }
 
 /** Places in source code that frames are at. */
@@ -196,6 +232,27 @@ export class SampleTable {
   /** How many rows there are. */
   get length(): number {
     return this.stack.length;
+  }
+
+  /** Adds one, in the order of the columns: no object, since a recording has millions. */
+  add(
+    timeNs: number,
+    thread: number,
+    comm: number,
+    cpu: number,
+    event: number,
+    stack: number,
+    weight: number,
+    count: number,
+  ): void {
+    this.timeNs.push(timeNs);
+    this.thread.push(thread);
+    this.comm.push(comm);
+    this.cpu.push(cpu);
+    this.event.push(event);
+    this.stack.push(stack);
+    this.weight.push(weight);
+    this.count.push(count);
   }
 }
 

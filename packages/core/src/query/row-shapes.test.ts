@@ -25,13 +25,7 @@ function profileOf(rows: readonly (readonly [stack: string, weight: number, even
     if (found !== undefined) return found;
     const symbol = profile.symbols.name.push(profile.strings.intern(name));
     profile.symbols.binary.push(0);
-    const { frames: table } = profile;
-    table.symbol.push(symbol);
-    table.mode.push(2);
-    table.jitCode.push(-1);
-    table.source.push(-1);
-    for (const column of [table.addressLo, table.addressHi, table.symbolOffset]) column.push(0);
-    frames.set(name, table.binary.push(0));
+    frames.set(name, profile.frames.add({ symbol, binary: 0, mode: 2 }));
     return frames.get(name)!;
   };
   for (const [text, weight, event = 0] of rows) {
@@ -46,14 +40,7 @@ function profileOf(rows: readonly (readonly [stack: string, weight: number, even
       }
       prefix = row;
     }
-    const { samples } = profile;
-    samples.stack.push(prefix);
-    samples.event.push(event);
-    samples.weight.push(weight);
-    samples.comm.push(comm);
-    samples.cpu.push(-1);
-    for (const column of [samples.thread, samples.timeNs]) column.push(0);
-    samples.count.push(1);
+    profile.samples.add(0, 0, comm, -1, event, prefix, weight, 1);
     profile.events[event]!.samples++;
     profile.events[event]!.sumPeriod += BigInt(weight);
   }

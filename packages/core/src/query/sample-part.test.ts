@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertTableInvariants, MODE_KERNEL, MODE_USER, NONE, Profile } from '../profile/index.ts';
+import { assertTableInvariants, MODE_KERNEL, MODE_USER, Profile } from '../profile/index.ts';
 import { copyOfSamples, partOfSamples, topFunctions } from './index.ts';
 
 function example(): Profile {
@@ -12,23 +12,12 @@ function example(): Profile {
     const { symbols, frames, stacks, threads, samples, strings } = profile;
     const symbol = symbols.name.push(strings.intern(name));
     symbols.binary.push(binary);
-    frames.binary.push(binary);
-    frames.symbol.push(symbol);
-    for (const column of [frames.addressLo, frames.addressHi, frames.symbolOffset]) column.push(0);
     stacks.prefix.push(-1);
-    stacks.frame.push(frames.mode.push(binary === 1 ? MODE_KERNEL : MODE_USER));
-    frames.jitCode.push(NONE);
-    frames.source.push(NONE);
+    stacks.frame.push(frames.add({ binary, symbol, mode: binary === 1 ? MODE_KERNEL : MODE_USER }));
     threads.tid.push(pid);
     threads.comm.push(strings.intern(pid === 0 ? 'swapper' : 'app'));
-    samples.thread.push(threads.pid.push(pid));
-    samples.comm.push(strings.intern('app'));
-    samples.stack.push(stacks.length - 1);
-    samples.timeNs.push(Number.NaN);
-    samples.cpu.push(-1);
-    samples.event.push(0);
-    samples.weight.push(weight);
-    samples.count.push(weight);
+    const thread = threads.pid.push(pid);
+    samples.add(Number.NaN, thread, strings.intern('app'), -1, 0, stacks.length - 1, weight, weight);
   };
   add(10, 'main', 0, 3);
   add(10, 'sys_read', 1, 1);

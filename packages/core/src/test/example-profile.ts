@@ -44,14 +44,14 @@ export class ExampleBuilder {
     return this.#once(`frame ${binary} ${symbol} ${address}`, () => {
       const { frames, binaries } = this.profile;
       const kind = binaries[binary]!.kind;
-      frames.symbol.push(symbol === null ? NONE : this.#symbol(binary, symbol));
-      frames.addressLo.push(Number(address & 0xffff_ffffn) | 0);
-      frames.addressHi.push(Number(address >> 32n) | 0);
-      frames.symbolOffset.push(symbolOffset);
-      frames.mode.push(kind === 'kernel' || kind === 'module' ? MODE_KERNEL : MODE_USER);
-      frames.jitCode.push(NONE);
-      frames.source.push(NONE);
-      return frames.binary.push(binary);
+      return frames.add({
+        binary,
+        symbol: symbol === null ? NONE : this.#symbol(binary, symbol),
+        addressLo: Number(address & 0xffff_ffffn) | 0,
+        addressHi: Number(address >> 32n) | 0,
+        symbolOffset,
+        mode: kind === 'kernel' || kind === 'module' ? MODE_KERNEL : MODE_USER,
+      });
     });
   }
 
@@ -87,14 +87,9 @@ export class ExampleBuilder {
     const { samples, threads, strings, events } = this.profile;
     const event = facts.event ?? 0;
     const weight = facts.weight ?? 1;
-    samples.timeNs.push(facts.timeNs);
-    samples.thread.push(facts.thread);
-    samples.comm.push(facts.comm === undefined ? threads.comm.at(facts.thread) : strings.intern(facts.comm));
-    samples.cpu.push(facts.cpu ?? 0);
-    samples.event.push(event);
-    samples.stack.push(facts.stack);
-    samples.weight.push(weight);
-    samples.count.push(1);
+    const { timeNs, thread, stack, cpu = 0 } = facts;
+    const comm = facts.comm === undefined ? threads.comm.at(thread) : strings.intern(facts.comm);
+    samples.add(timeNs, thread, comm, cpu, event, stack, weight, 1);
     const known = events[event]!;
     known.samples++;
     known.sumPeriod += BigInt(weight);

@@ -59,14 +59,9 @@ class MergedTables {
       if (samples.event.at(row) !== event) continue;
       const stack = samples.stack.at(row);
       const weight = scale * samples.weight.at(row);
-      own.timeNs.push(Number.NaN);
-      own.thread.push(NONE);
-      own.comm.push(this.#text(strings.get(samples.comm.at(row))));
-      own.cpu.push(NONE);
-      own.event.push(0);
-      own.stack.push(stack === NONE ? NONE : stacks[stack]!);
-      own.weight.push(weight);
-      own.count.push(isAfter ? weight : 0);
+      const comm = this.#text(strings.get(samples.comm.at(row)));
+      const ownStack = stack === NONE ? NONE : stacks[stack]!;
+      own.add(Number.NaN, NONE, comm, NONE, 0, ownStack, weight, isAfter ? weight : 0);
     }
     return totals;
   }
@@ -112,22 +107,18 @@ class MergedTables {
 
   #frame(binary: number, symbol: number, mode: number, tier: string | null, file: string | null): number {
     const { frames, jitCode, sources } = this.#merged;
-    frames.binary.push(binary);
-    frames.symbol.push(symbol);
-    frames.addressLo.push(0);
-    frames.addressHi.push(0);
-    frames.symbolOffset.push(0);
-    frames.mode.push(mode);
-    if (tier === null) frames.jitCode.push(NONE);
-    else {
+    const frame = { binary, symbol, mode, jitCode: NONE, source: NONE };
+    if (tier !== null) {
       jitCode.recordedName.push(this.#text(''));
       jitCode.tier.push(this.#text(tier));
-      frames.jitCode.push(jitCode.start.push(0));
+      frame.jitCode = jitCode.start.push(0);
     }
-    if (file === null) return frames.source.push(NONE);
-    sources.file.push(this.#text(file));
-    sources.line.push(0);
-    return frames.source.push(sources.column.push(0));
+    if (file !== null) {
+      sources.file.push(this.#text(file));
+      sources.line.push(0);
+      frame.source = sources.column.push(0);
+    }
+    return frames.add(frame);
   }
 
   #symbol({ symbols, strings }: Profile, symbol: number, binaries: readonly number[]): number {
