@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   cpSync,
   existsSync,
@@ -16,17 +16,23 @@ import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { isProof } from '../packages/core/src/test/proof.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** Tests, fuzzers, fakes, and what helps them. */
 const TESTING = /\.(test|fuzz|pmu)\.|(^|\/)(test|tests|fixtures|test-types)\/|fake/i;
 
+/**
+ * Of a clone. Packing builds one that nobody has built, in a minute: that is the long form. The short one
+ * packs what this checkout was built to.
+ */
+const NOT_COPIED = isProof ? ['dist', 'node_modules'] : ['node_modules'];
+
 test('packages that are packed in a fresh clone are complete', (t) => {
   const clone = mkdtempSync(join(tmpdir(), 'counterpoint-pack-'));
   t.after(() => rmSync(clone, { recursive: true }));
-  const isSource = (path: string) =>
-    !['dist', 'node_modules'].includes(basename(path)) && !path.endsWith('.tsbuildinfo');
+  const isCopied = (path: string) => !NOT_COPIED.includes(basename(path)) && !path.endsWith('.tsbuildinfo');
   for (const name of [
     'package.json',
     'tsconfig.json',
@@ -35,7 +41,11 @@ test('packages that are packed in a fresh clone are complete', (t) => {
     'packages',
     'examples',
   ])
-    cpSync(join(root, name), join(clone, name), { recursive: true, filter: isSource });
+    cpSync(join(root, name), join(clone, name), { recursive: true, filter: isCopied });
+  if (!isProof) {
+    mkdirSync(join(clone, 'dist'));
+    writeFileSync(join(clone, 'dist/complete'), '');
+  }
   symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'));
   const text = execFileSync('npm', ['pack', '--workspaces', '--dry-run', '--json', '--loglevel=error'], {
     cwd: clone,
@@ -77,6 +87,29 @@ test('packages that are packed in a fresh clone are complete', (t) => {
     ...examples,
   ])
     assert.ok(filesOf('counterpoint').includes(path), path);
+});
+
+test('packing builds where no build is complete, or one is older than a source', (t) => {
+  const clone = mkdtempSync(join(tmpdir(), 'counterpoint-build-once-'));
+  t.after(() => rmSync(clone, { recursive: true }));
+  for (const name of ['core', 'trace', 'node'])
+    mkdirSync(join(clone, 'packages', name, 'src'), { recursive: true });
+  for (const name of ['scripts', 'examples', 'dist']) mkdirSync(join(clone, name));
+  cpSync(join(root, 'scripts/build-once.mjs'), join(clone, 'scripts/build-once.mjs'));
+  const build = (script: string) =>
+    writeFileSync(join(clone, 'package.json'), JSON.stringify({ scripts: { build: script } }));
+  for (const name of ['tsconfig.json', 'tsconfig.base.json']) writeFileSync(join(clone, name), '{}');
+  const once = () => spawnSync(process.execPath, [join(clone, 'scripts/build-once.mjs')]).status;
+  const builds = () => readFileSync(join(clone, 'dist/builds'), 'utf8').length;
+  build('echo >> dist/builds && touch dist/complete');
+  for (let packages = 0; packages < 3; packages++) assert.equal(once(), 0);
+  assert.equal(builds(), 1);
+  writeFileSync(join(clone, 'packages/trace/src/new.ts'), '');
+  for (let packages = 0; packages < 2; packages++) assert.equal(once(), 0);
+  assert.equal(builds(), 2);
+  // What cannot be built is not packed.
+  build('exit 3');
+  assert.equal(once(), 3);
 });
 
 /** Prints what `instanceof` says of errors of each package, thrown and made, by the classes of both. */

@@ -42,8 +42,8 @@ const STEPS: readonly Step[] = [
   },
   {
     name: 'long',
-    what: 'tests with a long form: TypeScript 6, cut files at every length, older versions of Node',
-    command: [...ALL_TESTS, 'scripts/consumer', 'cut-', 'src/javascript/', 'cli/report/'],
+    what: 'tests with a long form: a fresh clone packed, TypeScript 6, cut files at every length, older versions of Node',
+    command: [...ALL_TESTS, 'scripts/consumer', 'scripts/pack', 'cut-', 'src/javascript/', 'cli/report/'],
     isLong: true,
   },
   {
