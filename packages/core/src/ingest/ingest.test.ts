@@ -10,6 +10,7 @@ import { makeAttr, type PerfRecord } from '../records/index.ts';
 import type { SymbolDriver } from '../symbols/index.ts';
 import { jitDumpBytes } from '../test/jitdump-bytes.ts';
 import { MemoryDriver } from '../test/memory-driver.ts';
+import { noPerf, perf, TemporaryFolder } from '../test/perf.ts';
 import { ATTR, CONTEXT_KERNEL, CONTEXT_USER, comm, mmap2, recording, sample } from '../test/recordings.ts';
 import { type IngestOptions, ingestPerfData } from './index.ts';
 
@@ -77,6 +78,22 @@ test('inside execve the caller is of the program before; once the new one runs i
 test('thread 0 is the idle task, whatever process the sample names', async () => {
   const profile = await ingest([comm(10, 'app', 1n), sample({ time: 2n, pid: 10, tid: 0 })]);
   assert.equal(profile.strings.get(profile.samples.comm.at(0)), 'swapper');
+});
+
+test('a thread that has ended has no name, as in perf', { skip: noPerf }, async () => {
+  const records = [comm(10, 'app', 1n), sample({ time: 2n, tid: -1 }), sample({ time: 3n, tid: 11 })];
+  const profile = await ingest(records);
+  assert.deepEqual(
+    [0, 1].map((row) => profile.strings.get(profile.samples.comm.at(row))),
+    [':-1', 'app'],
+  );
+  const folder = new TemporaryFolder();
+  try {
+    const lines = perf(['script', '-F', 'comm', '-i', folder.file('perf.data', recording(records))]).stdout;
+    assert.match(lines, /^ *:-1 *$/m);
+  } finally {
+    folder.remove();
+  }
 });
 
 test('user stacks that are not unwound are told of', async () => {

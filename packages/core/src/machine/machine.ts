@@ -133,8 +133,9 @@ export class Machine {
     let thread = this.#threads.get(tid);
     if (thread === undefined || (thread.process.pid !== pid && pid !== -1)) {
       thread = new Thread(tid, this.process(pid));
-      // A thread of a named process starts with its leader's name.
-      const leader = this.#threads.get(pid);
+      // A thread of a named process starts with its leader's name. -1 is no thread: it has ended, or is not
+      // in the namespace of the recorder.
+      const leader = tid === -1 ? undefined : this.#threads.get(pid);
       if (leader?.hasComm === true && leader.process.pid === pid) thread.comm = leader.comm;
       // Also where a task that ends has lost its tid and still has its pid: perf looks
       // threads up by tid alone.
