@@ -53,6 +53,11 @@ const PROGRAM = `
   int work(int x) { return helper(x) + 2; }
   int main(int count, char **words) { return work(count) == 0; }
 `;
+/** A second file of the program, with functions of the same names. */
+const SECOND = `
+  static int helper(int x) { return x * 5 + 1; }
+  int second(int x) { return helper(x) + 3; }
+`;
 
 /** Those that perf does not take, we do not either. */
 const FILTERS = [
@@ -73,6 +78,27 @@ const FILTERS = [
   'filter 0xffffffff81000000/0x10',
   'filter nosuch @ ./prog',
   'filter main',
+  'filter helper @ ./prog',
+  'filter helper #1 @ ./prog',
+  'filter helper #2 @ ./prog',
+  'filter helper #3 @ ./prog',
+  'filter helper #g @ ./prog',
+  'filter work #g @ ./prog',
+  'filter work #0 / second #1 @ ./prog',
+  'start helper #2 @ ./fixed , stop helper#2 @ ./fixed',
+  'filter work #x @ ./prog',
+  'filter schedule',
+  'filter schedule / 0x100',
+  'filter schedule #1',
+  'filter schedule #g',
+  'start schedule , stop vfs_read',
+  'filter vfs_read / vfs_write',
+  'filter cmp_range',
+  'filter cmp_range #1',
+  'filter cmp_range #2',
+  'filter cmp_range #G',
+  'filter no_such_function_of_the_kernel',
+  'filter *',
   'filter main@./prog',
   'trace main @ ./prog',
   'filter main @',
@@ -122,6 +148,17 @@ function withoutSize({ size: _, ...attr }: Record<string, string>): Record<strin
 
 function sorted(words: string): string {
   return SAMPLE_BIT_NAMES.filter((name) => words.split('|').includes(name)).join('|');
+}
+
+/** Of two files, so that a name can be there twice. */
+function compile(name: string, flags: readonly string[]): void {
+  const sources = [PROGRAM, SECOND].map((text, at) => {
+    const path = join(folder, `part-${at}.c`);
+    writeFileSync(path, text);
+    return path;
+  });
+  const built = spawnSync('gcc', ['-O0', ...flags, '-o', join(folder, name), ...sources]);
+  assert.equal(built.status, 0, String(built.stderr));
 }
 
 const skip = cannot();
@@ -185,11 +222,7 @@ describe('Intel PT', { skip, timeout: 120_000 }, () => {
       ['prog', ['-pie']],
       ['fixed', ['-no-pie']],
     ] as const)
-      assert.equal(
-        spawnSync('gcc', ['-O0', ...flags, '-o', join(folder, name), '-x', 'c', '-'], { input: PROGRAM })
-          .status,
-        0,
-      );
+      compile(name, flags);
     const filters = FILTERS.map((filter) => filter.replaceAll('./', `${folder}/`));
     const ours = plansOn(
       machine,
