@@ -41,7 +41,18 @@ let endedBy: NodeJS.Signals | null = null;
  * none; SIGQUIT would leave a core.
  */
 export function endByReceivedSignal(): void {
-  if (endedBy !== null && endedBy !== 'SIGQUIT') process.kill(process.pid, endedBy);
+  if (endedBy === 'SIGPIPE') endAtOnce(endedBy);
+  else if (endedBy !== null && endedBy !== 'SIGQUIT') process.kill(process.pid, endedBy);
+}
+
+/**
+ * The reader of a recording on standard output is gone: end silently and by SIGPIPE, as perf does. False
+ * where who started us ignores that signal: then it is an error like others. Node ignores it always.
+ */
+export function endsByClosedPipe(): boolean {
+  if (inherited().ignoredSignals.includes(constants.signals.SIGPIPE)) return false;
+  endedBy = 'SIGPIPE';
+  return true;
 }
 
 /**
@@ -71,6 +82,8 @@ export interface SignalStop extends Disposable {
  * nobody empties. SIGQUIT would leave a core.
  */
 function endAtOnce(signal: NodeJS.Signals): void {
+  // Who no longer listens to a signal has its default, also where it was ignored before.
+  process.on(signal, () => {});
   process.removeAllListeners(signal);
   process.kill(process.pid, signal === 'SIGQUIT' ? 'SIGKILL' : signal);
 }

@@ -20,6 +20,21 @@ async function samplesOf(data: string): Promise<number> {
   return JSON.parse(out).events[0].samples;
 }
 
+/** The status and the errors of a recording whose reader has gone. */
+function intoClosedPipe(words: readonly string[]): [status: string, stderr: string] {
+  const script = '{ "$@"; echo "status $?" >&2; } | true';
+  const { stderr } = spawnSync('sh', ['-c', script, 'sh', ...words], { encoding: 'utf8' });
+  const [text = '', status = ''] = stderr.split(/status (\d+)\n/);
+  return [status, text];
+}
+
+test('record into a pipe that is closed ends silently by SIGPIPE, as perf does', { skip }, () => {
+  const words = ['record', '-e', 'cpu-clock:u', '-o', '-', '--', ...busy(20_000)];
+  const ours = intoClosedPipe([process.execPath, ...commandLineProcess(), ...words]);
+  assert.deepEqual(ours, intoClosedPipe(['perf', ...words]));
+  assert.deepEqual(ours, ['141', '']);
+});
+
 describe('record --switch-output', { skip }, () => {
   test('by size: each file is whole, and perf names what it has', async (t) => {
     const folder = temporaryFolder(t);

@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { printable } from '@counterpoint/core/base';
 import type { Note } from '../../perf-events/index.ts';
 import {
@@ -7,6 +8,7 @@ import {
   type RecordResult,
   type RecordStart,
   record,
+  WriteError,
 } from '../../record/index.ts';
 import { CommandError } from '../../target/index.ts';
 import { EXIT_FAILURE, EXIT_LOSS, EXIT_OK, type VerbContext } from '../common/args.ts';
@@ -17,7 +19,7 @@ import { countOf, formatBytes, plainCount } from '../common/human.ts';
 import { lossLines } from '../common/loss-text.ts';
 import { printError } from '../common/output-error.ts';
 import { ProgressLine } from '../common/progress.ts';
-import { statusAfter, stopOnSignals, tellWaitForReader } from '../common/stop-signals.ts';
+import { endsByClosedPipe, statusAfter, stopOnSignals, tellWaitForReader } from '../common/stop-signals.ts';
 import { listFormats } from '../list/formats.ts';
 import { RecordControls } from './controls.ts';
 import { formatSummary } from './format-summary.ts';
@@ -30,6 +32,9 @@ type Context = VerbContext<RecordName>;
 
 /** A command that prints at once should not have our line in the middle of it. */
 const QUIET_START_MS = 1000;
+
+/** What a shell makes of that end. */
+const SIGPIPE_STATUS = 128 + constants.signals.SIGPIPE;
 
 /** What a format says of itself is a line or two, or else a table. */
 const MOST_PLAIN_LINES = 2;
@@ -91,16 +96,23 @@ export async function runRecord(context: Context): Promise<number> {
           }),
     });
   } catch (error) {
+    if (isClosedPipe(error, options) && endsByClosedPipe()) return SIGPIPE_STATUS;
     if (!(error instanceof CommandError)) throw error;
     printError(error, err, { prefix: 'counterpoint record' });
     return error.exitStatus;
   }
   progress.close();
+  if (isClosedPipe(result.error, options) && endsByClosedPipe()) return SIGPIPE_STATUS;
   showNotes(result.notes);
   printEnd(result, say, options.samples !== false);
   if (result.error !== null) printError(result.error, err, { prefix: 'counterpoint record' });
   await keepWhatNames([...new Set([...switched, result.path])], keeping, say);
   return exitStatus(result, await stop.lastReceived(), args.boolean('fail-on-loss'));
+}
+
+/** The reader of `-o -` has gone. */
+function isClosedPipe(error: unknown, { output }: RecordOptions): boolean {
+  return output === '-' && error instanceof WriteError && error.errnoCode === 'EPIPE';
 }
 
 /** Nothing is opened, written or started. */
