@@ -1,6 +1,7 @@
 import { constants } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inherited, LEAVE_COMMAND } from '../../target/index.ts';
+import { takeOverSignals } from '../start/early-signals.ts';
 import { EXIT_OK } from './args.ts';
 import { FollowedCommand } from './followed-command.ts';
 import type { Output } from './output.ts';
@@ -141,6 +142,7 @@ export function stopOnSignals(
     waitLong();
   };
   for (const signal of signals) process.on(signal, onSignal);
+  takeOverSignals();
   return {
     signal: controller.signal,
     received: () => received,

@@ -48,6 +48,24 @@ function newHome(name: string): string {
   return home;
 }
 
+test('a signal before a recorder listens is told of', { skip: skip || recorderSkip }, () => {
+  // When the first script has run, and before the program that it loaded does.
+  const early = join(root, 'early.cjs');
+  writeFileSync(
+    early,
+    `if (require('node:worker_threads').isMainThread)
+  process.nextTick(() => process.kill(process.pid, process.env.EARLY_SIGNAL));`,
+  );
+  for (const name of ['SIGINT', 'SIGTERM']) {
+    const env = { ...process.env, NODE_OPTIONS: `--require ${early}`, EARLY_SIGNAL: name };
+    const words = ['record', '-e', 'cpu-clock', '-o', join(root, 'early.data'), 'sleep', '0.1'];
+    const { signal, stderr } = spawnSync(join(PACKAGE, 'bin/counterpoint'), words, { encoding: 'utf8', env });
+    assert.equal(signal, name, stderr);
+    // Or it listens by the time at which Node hands the signal on.
+    assert.match(stderr, /ended by SIG\w+ before it began to watch|Captured and wrote|nothing was recorded/);
+  }
+});
+
 describe('code that is kept', { skip }, () => {
   test('the first run keeps it, later ones use it and leave it as it is', () => {
     const home = newHome('first');

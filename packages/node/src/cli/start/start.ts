@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { constants, Script } from 'node:vm';
 import { cacheFolder, readCachedCode, writeCachedCode } from './code-cache.ts';
+import { tellEarlySignals } from './early-signals.ts';
 import { cacheName, isForScript, isRecorder, marksOf, scriptName } from './run-kind.ts';
 
 /** The build puts its own in here: of the texts of all scripts. */
@@ -29,6 +30,7 @@ interface Program {
 const LONGEST_RUN_SECONDS = 120;
 
 async function start(words: readonly string[]): Promise<void> {
+  tellEarlySignals(words);
   const here = __filename;
   const program = join(dirname(here), '../bin/counterpoint.js');
   // What recordings say that they were made by.
