@@ -14,6 +14,8 @@ const WATCHERS: ReadonlySet<string> = new Set(['record', 'stat', 'top', 'off-cpu
 export function tellEarlySignals([verb = '', second]: readonly string[]): void {
   if (!WATCHERS.has(verb) || second === 'report') return;
   const end = (signal: NodeJS.Signals) => {
+    // Who started us ignores it (`nohup`, a shell's `&`): see `takeOverFromLauncher`.
+    if (process.listenerCount(signal) > 1) return;
     writeSync(2, `counterpoint ${verb}: ended by ${signal} before it began to watch; nothing was kept\n`);
     leave();
     process.kill(process.pid, signal);
