@@ -1,5 +1,5 @@
 import { closeSync, constants, openSync, rmSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import type { Note } from '../perf-events/index.ts';
 import {
   isNodeProgram,
@@ -8,6 +8,7 @@ import {
   resolveProgram,
   scriptInterpreter,
 } from '../target/index.ts';
+import { launchDirectories } from './launch-directories.ts';
 import { appendNodeOptions, flagName, nodeOptionWords } from './node-options.ts';
 import { majorOfNode } from './node-version.ts';
 import type { RecordOptions } from './options.ts';
@@ -25,6 +26,11 @@ const LAST_WITHOUT_LOG = 22;
 const NAMELESS_LOG = ['--logfile=+', '--no-logfile-per-isolate'] as const;
 /** Who has these wants a log. */
 const LOG_WORD = /^--(no-)?(log|prof$|ll-prof$)/;
+
+/** Who has none of these may have nothing to do with Node. */
+const NODE_WORD = /\b(?:node|npm|npx|pnpm|yarn)(?:js)?\b/;
+/** A Node by its path, in the text of a shell. */
+const NODE_PATH = /[^\s;&|()<>"'`=]*\/node(?:js)?\d*(?=[\s;&|()<>"'`]|$)/g;
 
 /** What a command gets so that functions of JavaScript have names. */
 export interface NamesEnvironment {
@@ -96,15 +102,39 @@ export function nodeOptionsForNames(
   const canLog = options.nodeNames === true || isWritable(cwd);
   const node = nodeOf(program, env, cwd);
   // What others start may run anywhere.
-  const quiet = isNode && canLog ? missing : node === null ? null : withoutLog(missing, node);
-  const added = quiet ?? (canLog ? missing : null);
+  const unwritable = options.nodeNames === true ? null : unwritableOf(program, cwd, options, isNode);
+  const isOther = !isNode && mayStartNewer(options.command ?? [], cwd);
+  const quiet = isNode && canLog ? missing : node === null || isOther ? null : withoutLog(missing, node);
+  const added = quiet ?? (unwritable === null ? missing : null);
   if (added !== null) return { text: appendNodeOptions(given, added), added };
   const flags = [...missing, ...NAMELESS_LOG];
   const command = isNode && node !== null ? withFlags(program, node, options.command ?? [], flags) : null;
   if (command !== null) return { text: given, added: flags, command };
-  const text = `${cwd} cannot be written, and V8 would write a log of its own to standard output: only optimised functions of JavaScript have names. Start the command in a directory that it can write, or give --node-names to accept the log`;
-  if (isNode) notes.push({ kind: 'node-names', text });
+  const text = `${unwritable}, and V8 would write a log of its own to standard output: only optimised functions of JavaScript have names. Start the command in a directory that it can write, or give --node-names to accept the log`;
+  if (isNode || NODE_WORD.test((options.command ?? []).join(' '))) notes.push({ kind: 'node-names', text });
   return null;
+}
+
+/** Why the command, or what it starts, may not be able to make a log; null: nothing is known. */
+function unwritableOf(
+  program: string,
+  cwd: string,
+  { command = [] }: NamesRequest,
+  isNode: boolean,
+): string | null {
+  const others = isNode ? [] : launchDirectories(program, command, cwd);
+  for (const directory of [cwd, ...others]) {
+    if (directory === null) return 'the directory of Node, which only the shell knows, may not be writable';
+    if (!isWritable(directory)) return `${directory} cannot be written`;
+  }
+  return null;
+}
+
+/** Whether the words of a launcher name another Node than the first one of PATH, and one that has a log. */
+function mayStartNewer(command: readonly string[], cwd: string): boolean {
+  return command.some((word) =>
+    (word.match(NODE_PATH) ?? []).some((path) => majorOfNode(resolve(cwd, path)) > LAST_WITHOUT_LOG),
+  );
 }
 
 /** The Node that a program is, or that it finds; null: there is none. */

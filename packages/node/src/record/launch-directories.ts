@@ -1,0 +1,43 @@
+import { readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+
+/** `cd DIR`, `make -C DIR`, `npm --prefix=DIR`. */
+const CHANGE =
+  /(?:^|[\s;&|({`"'])(?:cd|pushd|chdir|-C|--(?:prefix|cwd|chdir|directory|dir))(?:\s+|=)(?:--\s+)?("[^"]*"|'[^']*'|[^\s;&|()<>`"']+)/g;
+/** Only the shell knows what these become. */
+const EXPANDED = /[$`~*?[\\]|^-/;
+const MOST_SCRIPT_BYTES = 1 << 16;
+
+/**
+ * The directories that the words of a launcher lead to, and those that its scripts name; null among them:
+ * nobody knows which. What those start in turn may go elsewhere.
+ */
+export function launchDirectories(
+  program: string,
+  command: readonly string[],
+  cwd: string,
+): (string | null)[] {
+  const texts = [command.slice(1).join(' '), scriptText(program)];
+  for (const word of command.slice(1)) texts.push(scriptText(resolve(cwd, word)));
+  return texts.flatMap((text) => {
+    let from = cwd;
+    return [...text.matchAll(CHANGE)].map(([, word]) => {
+      const path = word!.replace(/^["']|["']$/g, '');
+      if (EXPANDED.test(path)) return null;
+      from = resolve(from, path);
+      return from;
+    });
+  });
+}
+
+/** Empty: it is no script of a shell. */
+function scriptText(path: string): string {
+  try {
+    const facts = statSync(path);
+    if (!facts.isFile() || facts.size > MOST_SCRIPT_BYTES) return '';
+    const text = readFileSync(path, 'latin1');
+    return /^#!.*\b(?:ba|da|z|k|a)?sh\b/.test(text) || path.endsWith('.sh') ? text : '';
+  } catch {
+    return '';
+  }
+}
