@@ -1,6 +1,6 @@
 import { type Block, type BlockCounts, countsFrom, type Exit, type Position, positionIn } from './block.ts';
 import { Emitter, fits32 } from './emitter.ts';
-import { emitLookup } from './routines.ts';
+import { emitLookup, type LogPlace } from './routines.ts';
 import { LEFT_TO_TRACER } from './system-calls.ts';
 import { MOST_BLOCK_BYTES, type Translation, translate } from './translate.ts';
 import {
@@ -111,6 +111,12 @@ export class CodeZone {
     return this.#exits.get(address);
   }
 
+  /** The block whose trap for a full log is at `address`; null: there is none. */
+  blockBehindTrap(address: number): Block | null {
+    const block = this.#blockAt(address + 1);
+    return block?.start === address + 1 ? block : null;
+  }
+
   isMissed(address: number): boolean {
     return address === this.#missed;
   }
@@ -126,10 +132,16 @@ export class CodeZone {
   /**
    * Translates what is at `pc`; `known` are all blocks, by address in the program. All exits that lead to the
    * new block, and those of its own that lead to a known one, are jumps from now on. `null`: the first
-   * instruction cannot be translated. Before a thread goes on: `finish`.
+   * instruction cannot be translated. With `log`, the block's number is logged instead of counted.
+   * Before a thread goes on: `finish`.
    */
-  add(source: Uint8Array, pc: number, known: ReadonlyMap<number, Block>): Translation | null {
-    const translation = this.#translate(source, pc);
+  add(
+    source: Uint8Array,
+    pc: number,
+    known: ReadonlyMap<number, Block>,
+    log: LogPlace | null = null,
+  ): Translation | null {
+    const translation = this.#translate(source, pc, log);
     if (translation === null) return null;
     const { block, code, exits } = translation;
     this.#append(code);
@@ -172,12 +184,13 @@ export class CodeZone {
     else this.#memory.write(address, bytes);
   }
 
-  #translate(source: Uint8Array, pc: number): Translation | null {
+  #translate(source: Uint8Array, pc: number, log: LogPlace | null): Translation | null {
     return translate(source, pc, {
       zone: this.base,
       start: this.#codeEnd,
       counter: this.base + COUNTERS + 8 * this.#blocks.length,
       lookup: this.#lookup,
+      log,
     });
   }
 

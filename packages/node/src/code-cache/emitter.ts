@@ -64,6 +64,11 @@ export class Emitter {
     this.#view.setInt32(at, target - (this.base + at + 4), true);
   }
 
+  int32(value: number): void {
+    this.#view.setInt32(this.#size, value, true);
+    this.#size += 4;
+  }
+
   setInt32(at: number, value: number): void {
     this.#view.setInt32(at, value, true);
   }

@@ -35,6 +35,43 @@ export function countBlock(out: Emitter, zone: number, counter: number): number 
   return countedFrom;
 }
 
+/** Where a thread's log of blocks is: below 2 GiB, so that code of all zones names it by 32 bits. */
+export interface LogPlace {
+  /** Of the cursor: the distance from `end` to the next entry, negative. */
+  cursor: number;
+  end: number;
+  /** What is written. */
+  id: number;
+}
+
+/** Of the jump that asks whether the log is full. */
+export const LOGGED_BYTES = 2;
+
+/**
+ * Writes the block's number into the log, without a change of flags. When the log is full, it
+ * goes to the trap in front. Returns from where on the block is in the log; LOGGED_BYTES
+ * behind it goes on what was trapped.
+ */
+export function logBlock(out: Emitter, zone: number, { cursor, end, id }: LogPlace): number {
+  const full = out.address;
+  out.bytes(0xcc);
+  save(out, zone, RCX);
+  // mov CURSOR,%rcx; movl $ID,END(%rcx); lea 4(%rcx),%rcx; mov %rcx,CURSOR; jrcxz full
+  out.bytes(0x48, 0x8b, 0x0c, 0x25);
+  out.int32(cursor);
+  out.bytes(0xc7, 0x81);
+  out.int32(end);
+  out.int32(id);
+  out.bytes(0x48, 0x8d, 0x49, 0x04);
+  out.bytes(0x48, 0x89, 0x0c, 0x25);
+  out.int32(cursor);
+  const countedFrom = out.address;
+  out.bytes(0xe3);
+  out.setShort(out.openShort(), full);
+  restore(out, zone, RCX);
+  return countedFrom;
+}
+
 /**
  * Where all indirect branches and returns go: rax is the address in the program, the program's own rax is put
  * aside. Finds its block in the list of its bucket. No instruction here changes flags. Returns the address of

@@ -14,7 +14,7 @@ import {
 import type { Block, Exit, Mark, Owed } from './block.ts';
 import { Emitter, fits32 } from './emitter.ts';
 import { hasAddressPrefix, prefixEnd, ripDisplacement } from './rip-relative.ts';
-import { countBlock, saveRax } from './routines.ts';
+import { countBlock, type LogPlace, logBlock, saveRax } from './routines.ts';
 import { SYSTEM_CALLS } from './zone-layout.ts';
 
 /** The most instructions of one block. */
@@ -32,6 +32,8 @@ export interface Place {
   start: number;
   counter: number;
   lookup: number;
+  /** The block's number goes into this log, and no counter counts. */
+  log: LogPlace | null;
 }
 
 export interface Translation {
@@ -49,7 +51,9 @@ export function translate(source: Uint8Array, pc: number, place: Place): Transla
   const out = scratchBlock.begin(place.start);
   const kinds: number[] = [];
   const lengths: number[] = [];
-  const countedFrom = countBlock(out, place.zone, place.counter);
+  const { log } = place;
+  const countedFrom =
+    log === null ? countBlock(out, place.zone, place.counter) : logBlock(out, place.zone, log);
   const body = out.address;
   let offset = 0;
   let end: TerminalKind = 'goes on';
@@ -74,7 +78,8 @@ export function translate(source: Uint8Array, pc: number, place: Place): Transla
   if (!isWritten) return null;
   const block: Block = {
     pc,
-    start: place.start,
+    // Before a block that is logged there is the trap for a full log.
+    start: place.start + (log === null ? 0 : 1),
     countedFrom,
     body,
     bodyEnd,

@@ -91,6 +91,7 @@ const OPTIONS: OptionsOf<RecordOptions> = {
   formats: listOf(either(TEXT, OBJECT), 'a list of sampling formats'),
   onFunction: TEXT,
   stopAfter: wholeNumberFrom(1),
+  softWay: oneOf('step', 'fast'),
   mmapPages: wholeNumberFrom(1, MOST_PAGES),
   realtimePriority: wholeNumberFrom(1, 99),
   output: TEXT,

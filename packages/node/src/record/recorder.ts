@@ -77,7 +77,7 @@ export async function runRecorder(
     const sampling = samplingOptions(scope, clocked, notes);
     const planned = planEvents(events.parsed, isTraced ? besideTrace(sampling) : sampling);
     const trace = planRecordedTrace(events.parsed, planned, options, sys);
-    const softPlans = planSoftEvents(planned);
+    const softPlans = planSoftEvents(planned, options.softWay);
     placeInCgroups(planned, options);
     if (options.excludeRecorder === true) requireTracepoints(planned);
     const forFormats = formatTarget(scope, planTarget, options);
@@ -121,6 +121,7 @@ export async function runRecorder(
             fromExec: scope.kind === 'command',
             onFunction: options.onFunction,
             stopAfter: options.stopAfter,
+            way: options.softWay ?? 'step',
           });
     const parts = {
       sys,

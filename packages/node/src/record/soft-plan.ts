@@ -22,6 +22,7 @@ import {
   type SoftEventSampling,
   type SoftKind,
   type SoftTracing,
+  type SoftWay,
   softKindOf,
   softTracingOf,
 } from '../softpmu/index.ts';
@@ -93,11 +94,12 @@ export function clockedForSoft(
   return { ...options, clockId: CLOCK_MONOTONIC };
 }
 
-function refuseSoftOptions({ onFunction, stopAfter }: RecordOptions): void {
-  if (onFunction === undefined && stopAfter === undefined) return;
+function refuseSoftOptions({ onFunction, stopAfter, softWay }: RecordOptions): void {
+  const given = Object.entries({ onFunction, stopAfter, softWay }).find(([, value]) => value !== undefined);
+  if (given === undefined) return;
   throw new CounterpointError(
     'ERR_SOFT_EVENT',
-    `${onFunction === undefined ? 'stopAfter' : 'onFunction'} is for soft events, and there is none`,
+    `${given[0]} is for soft events, and there is none`,
     'Add -e soft/instructions/, -e soft_bts// or -e soft_pt//.',
   );
 }
@@ -138,6 +140,11 @@ function refuse({ name }: ParsedEvent, scope: Scope, options: RecordOptions): vo
       'with a beginning that comes later: stepping begins with the target',
       'Leave out -D and --control.',
     ],
+    [
+      options.softWay === 'fast' && (options.onFunction ?? options.stopAfter) !== undefined,
+      `${options.onFunction === undefined ? 'up to a number of instructions' : 'in one function'} with translated code`,
+      'Leave out --soft-way fast.',
+    ],
     [(options.formats ?? []).length > 0, 'with sampling formats', 'Record them in a second run.'],
   ];
   const found = unwanted.find(([isGiven]) => isGiven);
@@ -165,7 +172,7 @@ function refuseSwitch(name: string): never {
  * Makes them events that no one but the tracer writes to, and gives what the tracer is to do. The kernel has
  * an event for each that counts nothing: so it has a number, and is in the file as all others are.
  */
-export function planSoftEvents(planned: readonly PlannedEvent[]): SoftPlans | null {
+export function planSoftEvents(planned: readonly PlannedEvent[], way: SoftWay = 'step'): SoftPlans | null {
   let tracing: SoftTracing | null = null;
   const samples = planned.flatMap((event, index) => {
     if (!isSoft(event)) return [];
@@ -185,6 +192,12 @@ export function planSoftEvents(planned: readonly PlannedEvent[]): SoftPlans | nu
     }
     const kind = softKindOf(attr)!;
     const hasCallers = (attr.sampleType & BigInt(PERF_SAMPLE_CALLCHAIN)) !== 0n;
+    if (hasCallers && way === 'fast')
+      throw new CounterpointError(
+        'ERR_SOFT_EVENT',
+        `${event.name} has no call chains from translated code`,
+        'Leave out -g, or --soft-way fast.',
+      );
     const isSampled = attr.flags.freq === 0 && attr.samplePeriodOrFreq > 0n;
     if (!isSampled || attr.samplePeriodOrFreq > BigInt(Number.MAX_SAFE_INTEGER))
       throw new CounterpointError(

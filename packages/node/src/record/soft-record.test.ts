@@ -1,9 +1,10 @@
 /** Recordings of what was stepped, against a stepper in C, closed forms, and perf's own reading of them. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { LaunchOptions } from '../target/index.ts';
-import { assembledProgram, EXIT_0, noAssembler } from '../test/assembled-program.ts';
+import { assembledProgram, compiledProgram, EXIT_0, noAssembler } from '../test/assembled-program.ts';
 import { perf, perfIsMissing, temporaryFolder } from '../test/perf.ts';
 import { steppedLoops } from '../test/stepped-loops.ts';
 import { record } from './record.ts';
@@ -154,4 +155,148 @@ test('what cannot be stepped, or not like this, is refused before anything runs'
     [{ command, events: soft, clockId: 7 }, /clock 7/],
   ] as const)
     await assert.rejects(record({ ...request, output: '/dev/null' }), { code: 'ERR_SOFT_EVENT', message });
+});
+
+/** Fields of all samples that are hexadecimal numbers of at least five digits. */
+function addressLines(path: string, fields: string, ...more: string[]): string[] {
+  const lines = perf('script', '-i', path, ...more, '-F', fields)
+    .trim()
+    .split('\n');
+  return lines.map((line) => [...line.matchAll(/\b([0-9a-f]{5,})\b/g)].map(([, hex]) => hex).join(' '));
+}
+
+test(
+  'translated code: instructions, branches and a trace are those of single steps, in their order',
+  options,
+  async (t) => {
+    const { program, stepped, isOwn } = steppedLoops(t);
+    const folder = temporaryFolder(t);
+    const recorded = async (events: string, name: string) => {
+      const output = join(folder, name);
+      const result = await record({
+        command: [program],
+        events,
+        period: 1,
+        softWay: 'fast',
+        output,
+        launch: QUIET,
+      });
+      assert.deepEqual(result.loss, []);
+      return { output, ...result };
+    };
+    const own = [...stepped.path].filter(isOwn).map((ip) => ip.toString(16));
+    assert.ok(own.length > 5000, `${own.length}`);
+    const isOwnLine = (line: string) => line.split(' ').every((address) => isOwn(BigInt(`0x${address}`)));
+
+    const instructions = await recorded('soft/instructions/', 'instructions');
+    assert.equal(instructions.samples, instructions.soft!.instructions);
+    assert.deepEqual(addressLines(instructions.output, 'ip').filter(isOwnLine), own);
+
+    const branches = await recorded('soft_bts//u', 'branches');
+    const taken = stepped.branches.map(({ from, to }) => `${from.toString(16)} ${to.toString(16)}`);
+    const found = addressLines(branches.output, 'ip,addr').filter(isOwnLine);
+    assert.deepEqual(found, taken.filter(isOwnLine));
+
+    const trace = await recorded('soft_pt//u', 'trace');
+    assert.deepEqual(addressLines(trace.output, 'ip', '--itrace=i1i').filter(isOwnLine), own);
+  },
+);
+
+test('translated code: a log that fills again and again loses nothing', options, async (t) => {
+  const rounds = 300_000;
+  const program = assembledProgram(
+    t,
+    `.globl _start\n_start: mov $${rounds},%ecx\n1: dec %ecx\n jnz 1b\n ${EXIT_0}`,
+  );
+  const output = join(temporaryFolder(t), 'perf.data');
+  const { soft, samples, loss } = await record({
+    command: [program],
+    events: ['soft_bts//u', 'soft/instructions,period=1000/'],
+    softWay: 'fast',
+    output,
+  });
+  assert.deepEqual(loss, []);
+  assert.equal(soft!.instructions, 2 * rounds + 4);
+  assert.equal(soft!.conditional, rounds);
+  assert.equal(samples, rounds - 1 + Math.floor((2 * rounds + 4) / 1000));
+});
+
+const MANY = `
+#include <pthread.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define LOOP(name, rounds) long n = rounds; __asm__ volatile(".globl " name "\\n1: dec %0\\n" name ": jnz 1b" : "+r"(n))
+static volatile int ticks;
+__attribute__((noinline)) static void tick(int s) { LOOP("tick_jump", 101); ticks++; }
+__attribute__((noinline)) static void *work(void *p) { LOOP("work_jump", 40001); return p; }
+__attribute__((noinline)) static void child(void) { LOOP("child_jump", 140001); }
+int main(void) {
+  pthread_t threads[3];
+  for (int i = 0; i < 3; i++) pthread_create(&threads[i], 0, work, 0);
+  for (int i = 0; i < 3; i++) pthread_join(threads[i], 0);
+  int status, pid = fork();
+  if (pid == 0) { child(); _exit(7); }
+  waitpid(pid, &status, 0);
+  signal(SIGVTALRM, tick);
+  struct itimerval every = { { 0, 4000 }, { 0, 4000 } };
+  setitimer(ITIMER_VIRTUAL, &every, 0);
+  while (ticks < 12) __asm__ volatile(".rept 60\\n pause\\n .endr");
+  struct itimerval never = { { 0, 0 }, { 0, 0 } };
+  setitimer(ITIMER_VIRTUAL, &never, 0);
+  return ticks < 12 || WEXITSTATUS(status) != 7 ? 1 : ticks;
+}
+`;
+
+test(
+  'translated code: threads, a fork and signals: each thread has its own branches, all of them',
+  options,
+  async (t) => {
+    const program = compiledProgram(t, MANY);
+    const places = new Map(
+      [...spawnSync('nm', [program], { encoding: 'utf8' }).stdout.matchAll(/^(\w+) T (\w+_jump)$/gm)].map(
+        ([, address, name]) => [BigInt(`0x${address}`) & 0xfffn, name!] as const,
+      ),
+    );
+    assert.equal(places.size, 3);
+    const output = join(temporaryFolder(t), 'perf.data');
+    const { exitCode, loss } = await record({
+      command: [program],
+      events: 'soft_bts//u',
+      softWay: 'fast',
+      output,
+      launch: QUIET,
+    });
+    assert.deepEqual(loss, []);
+    const ticks = exitCode!;
+    assert.ok(ticks >= 12, `${ticks}`);
+    const counts = new Map<string, number>();
+    const lines = perf('script', '-i', output, '-F', 'tid,ip,dso').matchAll(
+      /^ *(\d+) +([0-9a-f]+) \((.*)\)/gm,
+    );
+    for (const [, tid, ip, file] of lines) {
+      const name = file === program ? places.get(BigInt(`0x${ip}`) & 0xfffn) : undefined;
+      if (name !== undefined) counts.set(`${name} ${tid}`, (counts.get(`${name} ${tid}`) ?? 0) + 1);
+    }
+    const found = [...counts].map(([key, count]) => `${key.split(' ')[0]} ${count}`).sort();
+    const workers = Array.from({ length: 3 }, () => 'work_jump 40000');
+    assert.deepEqual(found, ['child_jump 140000', `tick_jump ${100 * ticks}`, ...workers]);
+  },
+);
+
+test('what translated code cannot tell is refused', options, async () => {
+  const request = {
+    command: ['true'],
+    events: 'soft/instructions/',
+    softWay: 'fast',
+    output: '/dev/null',
+  } as const;
+  for (const [more, message] of [
+    [{ callGraph: true }, /no call chains/],
+    [{ stopAfter: 5 }, /translated code/],
+    [{ onFunction: 'main' }, /translated code/],
+    [{ events: 'cpu-clock' }, /softWay is for soft events/],
+  ] as const)
+    await assert.rejects(record({ ...request, ...more }), { code: 'ERR_SOFT_EVENT', message });
 });

@@ -5,6 +5,7 @@ import {
   type SoftCounts,
   type SoftSample,
   type SoftTracePiece,
+  type SoftWay,
   startTracer,
   type Tracer,
 } from '../softpmu/index.ts';
@@ -22,6 +23,7 @@ export interface SoftRequestOfRecording extends SoftPlans {
   fromExec: boolean;
   onFunction: string | undefined;
   stopAfter: number | undefined;
+  way: SoftWay;
 }
 
 /** The tracer of a recording: what it tells becomes samples of the soft events. */
@@ -52,9 +54,9 @@ export class SoftRecording implements Disposable {
 
   /** The target is attached when this resolves. A held command is stepped from its exec on. */
   static async attach(request: SoftRequestOfRecording): Promise<SoftRecording> {
-    const { tracing, tids, fromExec, onFunction, stopAfter } = request;
+    const { tracing, tids, fromExec, onFunction, stopAfter, way } = request;
     const samples = request.samples.map(({ kind, period, hasCallers }) => ({ kind, period, hasCallers }));
-    const order = { tids, fromExec, way: 'step', samples, tracing, onFunction, stopAfter } as const;
+    const order = { tids, fromExec, way, samples, tracing, onFunction, stopAfter } as const;
     return new SoftRecording(await startTracer(order), request);
   }
 

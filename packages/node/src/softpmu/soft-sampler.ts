@@ -3,10 +3,9 @@ import { CallStack } from './call-stack.ts';
 import type { SoftEventSampling, SoftKind } from './messages.ts';
 import type { NextInstruction } from './next-instruction.ts';
 import { processOf } from './process-of.ts';
-import type { Registers } from './registers.ts';
 import { RowWriter } from './rows.ts';
 import { BRANCHES } from './soft-counts.ts';
-import type { StepSink } from './step-sink.ts';
+import type { Landing, StepSink } from './step-sink.ts';
 
 interface SampledThread {
   pid: number;
@@ -22,6 +21,8 @@ interface Countdown extends SoftEventSampling {
 export class SoftSampler implements StepSink {
   readonly #events: Countdown[];
   readonly #followsCalls: boolean;
+  /** Not only branches are events. */
+  readonly #takesAll: boolean;
   readonly #threads = new Map<number, SampledThread>();
   readonly #rows: RowWriter;
   readonly #cpu: number;
@@ -29,20 +30,32 @@ export class SoftSampler implements StepSink {
   constructor(events: readonly SoftEventSampling[], cpu: number, write: (bytes: Uint8Array) => void) {
     this.#events = events.map((event) => ({ ...event, left: event.period }));
     this.#followsCalls = events.some(({ hasCallers }) => hasCallers);
+    this.#takesAll = events.some(({ kind }) => kind === 'instructions');
     this.#cpu = cpu;
     this.#rows = new RowWriter(write);
   }
 
-  step(tid: number, done: NextInstruction, registers: Registers | null): void {
+  step(tid: number, done: NextInstruction, landing: Landing | null): void {
     const events = this.#events;
     for (let event = 0; event < events.length; event++) {
       const countdown = events[event]!;
-      if (!isEvent(countdown.kind, done, registers) || --countdown.left > 0) continue;
+      if (!isEvent(countdown.kind, done, landing) || --countdown.left > 0) continue;
       countdown.left = countdown.period;
-      this.#sample(tid, event, done, registers);
+      this.#sample(tid, event, done, landing);
     }
-    if (this.#followsCalls && registers !== null && BRANCHES.has(done.kind))
-      this.#thread(tid).calls.step(done, registers.pc, registers.stackPointer);
+    if (this.#followsCalls && landing !== null && BRANCHES.has(done.kind))
+      this.#thread(tid).calls.step(done, landing.pc, landing.stackPointer);
+  }
+
+  run(tid: number, steps: readonly NextInstruction[], count: number, landing: Landing): void {
+    if (!this.#takesAll) {
+      this.step(tid, steps[count - 1]!, landing);
+      return;
+    }
+    for (let index = 0; index < count; index++) {
+      const pc = index + 1 < count ? steps[index + 1]!.pc : landing.pc;
+      this.step(tid, steps[index]!, { ...landing, pc });
+    }
   }
 
   birth(tid: number, parent: number): void {
@@ -79,14 +92,14 @@ export class SoftSampler implements StepSink {
     return thread;
   }
 
-  #sample(tid: number, event: number, done: NextInstruction, registers: Registers | null): void {
+  #sample(tid: number, event: number, done: NextInstruction, landing: Landing | null): void {
     const { pid, calls } = this.#thread(tid);
     this.#rows.add({
       event,
       pid,
       tid,
       ip: done.pc,
-      target: registers !== null && BRANCHES.has(done.kind) ? registers.pc : 0,
+      target: landing !== null && BRANCHES.has(done.kind) ? landing.pc : 0,
       timeNs: process.hrtime.bigint(),
       cpu: this.#cpu,
       callers: this.#events[event]!.hasCallers ? calls.callers : [],
@@ -94,7 +107,7 @@ export class SoftSampler implements StepSink {
   }
 }
 
-function isEvent(kind: SoftKind, done: NextInstruction, registers: Registers | null): boolean {
+function isEvent(kind: SoftKind, done: NextInstruction, landing: Landing | null): boolean {
   switch (kind) {
     case 'instructions':
       return true;
@@ -105,7 +118,7 @@ function isEvent(kind: SoftKind, done: NextInstruction, registers: Registers | n
     case 'calls':
       return done.kind === KIND_CALL || done.kind === KIND_CALL_INDIRECT;
     case 'taken':
-      return registers !== null && BRANCHES.has(done.kind) && isTaken(done, registers.pc);
+      return landing !== null && BRANCHES.has(done.kind) && isTaken(done, landing.pc);
   }
 }
 

@@ -2,9 +2,8 @@ import { StepEncoder, type StepEncodingOptions } from '@counterpoint/trace/intel
 import type { SoftTracing } from './messages.ts';
 import type { NextInstruction } from './next-instruction.ts';
 import { processOf } from './process-of.ts';
-import type { Registers } from './registers.ts';
 import { RowWriter } from './rows.ts';
-import type { StepSink } from './step-sink.ts';
+import type { Landing, StepSink } from './step-sink.ts';
 
 /** Pieces are about so large; a row takes no more than its buffer. */
 const PIECE_BYTES = 32 * 1024;
@@ -30,11 +29,18 @@ export class SoftTracer implements StepSink {
     this.#rows = new RowWriter(write);
   }
 
-  step(tid: number, done: NextInstruction, registers: Registers | null): void {
+  step(tid: number, done: NextInstruction, landing: Landing | null): void {
     const thread = this.#threads.get(tid) ?? this.#begin(tid);
     if (thread.pieceTsc === 0) thread.pieceTsc = nowNs();
-    // Without registers it made a system call that does not come back.
-    thread.encoder.step(done, registers?.pc ?? 0);
+    // Without `landing` it made a system call that does not come back.
+    thread.encoder.step(done, landing?.pc ?? 0);
+    if (thread.encoder.hasChunk) this.#send(tid, thread, false);
+  }
+
+  run(tid: number, steps: readonly NextInstruction[], count: number, { pc }: Landing): void {
+    const thread = this.#threads.get(tid) ?? this.#begin(tid);
+    if (thread.pieceTsc === 0) thread.pieceTsc = nowNs();
+    thread.encoder.run(steps[0]!, steps[count - 1]!, pc);
     if (thread.encoder.hasChunk) this.#send(tid, thread, false);
   }
 

@@ -1,13 +1,20 @@
 import type { NextInstruction } from './next-instruction.ts';
-import type { Registers } from './registers.ts';
 
-/** Is told what `Stepper` sees, in the order in which it happens. */
+/** Where an instruction led. */
+export interface Landing {
+  readonly pc: number;
+  readonly stackPointer: number;
+}
+
+/** Is told what a stepper sees, in the order in which it happens. */
 export interface StepSink {
   /**
-   * `instruction` was completed. `registers` are those behind it, borrowed; null where the thread ended
-   * with it, or lives on in another program.
+   * `instruction` was completed. `landing` is borrowed; null where the thread ended with it, or lives on in
+   * another program.
    */
-  step(tid: number, instruction: NextInstruction, registers: Registers | null): void;
+  step(tid: number, instruction: NextInstruction, landing: Landing | null): void;
+  /** The first `count` of `steps` were completed in a row; all but the last led to the next one. */
+  run(tid: number, steps: readonly NextInstruction[], count: number, landing: Landing): void;
   /** `parent` has made this thread or process. It may have been stepped before this is known. */
   birth(tid: number, parent: number): void;
   /** The process `tid` executes another program now. The thread that asked for it was `formerTid`. */
@@ -25,7 +32,8 @@ export function stepSinks(sinks: readonly StepSink[]): StepSink | null {
   if (sinks.length < 2) return sinks[0] ?? null;
   const each = (tell: (sink: StepSink) => void) => sinks.forEach(tell);
   return {
-    step: (tid, instruction, registers) => each((sink) => sink.step(tid, instruction, registers)),
+    step: (tid, instruction, landing) => each((sink) => sink.step(tid, instruction, landing)),
+    run: (tid, steps, count, landing) => each((sink) => sink.run(tid, steps, count, landing)),
     birth: (tid, parent) => each((sink) => sink.birth(tid, parent)),
     exec: (tid, formerTid) => each((sink) => sink.exec(tid, formerTid)),
     end: (tid) => each((sink) => sink.end(tid)),

@@ -15,6 +15,8 @@ import { Stepper } from './stepper.ts';
 
 /** A parent that ends is seen at once by its signal, else by its pipe after so long. */
 const QUESTION_MS = 50;
+/** Translated code runs wherever the kernel likes. */
+const CPU_UNKNOWN = -1;
 const STANDARD_INPUT = 0;
 const STANDARD_OUTPUT = 1;
 
@@ -58,14 +60,17 @@ function trace({
   interruptCallsEvery(constants.signals.SIGALRM, QUESTION_MS);
   // The parent writes nothing but its wish to stop; its end closes the pipe.
   const shouldStop = () => process.ppid !== parentPid || isReadable(STANDARD_INPUT);
-  const stepper = way === 'fast' ? new FastStepper(shouldStop) : new Stepper(tids, shouldStop);
+  const sinkOn = (cpu: number) =>
+    stepSinks([
+      ...(samples.length > 0 ? [new SoftSampler(samples, cpu, send)] : []),
+      ...(tracing === null ? [] : [new SoftTracer(tracing, send)]),
+    ]);
+  const stepper =
+    way === 'fast' ? new FastStepper(shouldStop, sinkOn(CPU_UNKNOWN)) : new Stepper(tids, shouldStop);
   if (stepper instanceof Stepper) {
     if (onFunction !== undefined) stepper.gate = new FunctionGate(onFunction, stopPlaces(stopsBy));
     if (stopAfter !== undefined) stepper.stopAfter = stopAfter;
-    stepper.sink = stepSinks([
-      ...(samples.length > 0 ? [new SoftSampler(samples, stepper.cpu, send)] : []),
-      ...(tracing === null ? [] : [new SoftTracer(tracing, send)]),
-    ]);
+    stepper.sink = sinkOn(stepper.cpu);
   }
   for (const tid of tids) {
     try {

@@ -38,6 +38,7 @@ export type RecordName =
   | 'no-buffering'
   | 'on-function'
   | 'stop-after'
+  | 'soft-way'
   | 'mmap-pages'
   | TraceRowName
   | 'buffer'
@@ -204,6 +205,12 @@ export default defineVerb<RecordName>({
       long: 'control',
       value: 'fd:N[,N]|fifo:FILE[,FILE]',
       help: 'take commands from a pipe, one a line: enable [EVENT], disable [EVENT], evlist, ping, stop, and snapshot for the next file of --switch-output; answers (ack) go to the second pipe; with -D -1 nothing is sampled until enable',
+      group: OUTPUT,
+    },
+    {
+      long: 'soft-way',
+      value: 'step|fast',
+      help: 'how soft events are found: each instruction in a single step, or a translated copy of the code that logs its blocks, up to thousands of times faster, without call chains (default: step)',
       group: OUTPUT,
     },
     {

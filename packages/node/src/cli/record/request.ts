@@ -47,6 +47,7 @@ export async function recordOptions(args: Arguments): Promise<RecordOptions> {
   if (args.boolean('exclude-perf')) options.excludeRecorder = true;
   set('clockId', clockId(args));
   set('onFunction', args.string('on-function'));
+  set('softWay', args.choice('soft-way', ['step', 'fast']) as RecordOptions['softWay']);
   set('stopAfter', args.quantity('stop-after', { min: 1 }));
   Object.assign(options, bufferSizes(args), snapshotOptions(args));
   set('traceSampleBytes', args.sizeBytes('aux-sample', { min: 1 }));

@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import { type BlockCounts, CALL_EXIT, countsFrom } from '../../code-cache/index.ts';
+import { type Block, CALL_EXIT } from '../../code-cache/index.ts';
 import {
   isSignalPending,
   ptraceContinue,
@@ -16,10 +16,12 @@ import {
   waitForTracee,
 } from '../../sys/index.ts';
 import type { NextInstruction } from '../next-instruction.ts';
-import { countStep, emptyCounts, type SoftCounts } from '../soft-counts.ts';
+import type { SoftCounts } from '../soft-counts.ts';
+import type { StepSink } from '../step-sink.ts';
 import { TargetReader } from '../target-reader.ts';
 import { unseenSteps } from '../unseen-steps.ts';
 import { changedMemory, endsCounters, readCall, startsShadowStack } from './call-effects.ts';
+import { FastCounts } from './fast-counts.ts';
 import {
   EVENT_CLONE,
   EVENT_EXEC,
@@ -58,18 +60,28 @@ const STOPS_BETWEEN_QUESTIONS = 4096;
  *   step done: count ────────────────────────────────────────────────────┘
  */
 export class FastStepper {
-  readonly counts: SoftCounts = { ...emptyCounts(), iterations: null };
-  /** Instructions of `counts` that were stepped. */
-  stepped = 0;
-  readonly #threads = new ThreadTable((counts, times) => this.#addCounts(counts, times));
+  readonly counts: SoftCounts;
+  readonly #all: FastCounts;
+  readonly #threads: ThreadTable;
   /** Stopped before their parents told of them. */
   readonly #early = new Map<number, number>();
   readonly #reader = new TargetReader();
   readonly #registers = new TargetRegisters();
   readonly #shouldStop: () => boolean;
+  /** Is told of each instruction; null: they are only counted. */
+  readonly #sink: StepSink | null;
 
-  constructor(shouldStop: () => boolean) {
+  constructor(shouldStop: () => boolean, sink: StepSink | null = null) {
     this.#shouldStop = shouldStop;
+    this.#sink = sink;
+    this.#all = new FastCounts(sink);
+    this.counts = this.#all.counts;
+    this.#threads = new ThreadTable(this.#all, sink !== null);
+  }
+
+  /** Instructions of `counts` that were stepped. */
+  get stepped(): number {
+    return this.#all.stepped;
   }
 
   /** With `fromExec`, it is counted from its next exec on. */
@@ -82,22 +94,22 @@ export class FastStepper {
 
   /** Returns when nothing is traced any more: targets that did not end go on by themselves. */
   run(): void {
+    this.#run();
+    this.#sink?.finish();
+  }
+
+  #run(): void {
     for (let turn = 1; this.#threads.size > 0; turn++) {
       const stop = waitForTracee();
       if (stop !== null && stop.tid === 0) return;
       if (stop !== null) this.#take(stop.tid, stop.status);
-      if ((stop === null || turn % STOPS_BETWEEN_QUESTIONS === 0) && this.#shouldStop()) {
+      if (stop !== null && turn % STOPS_BETWEEN_QUESTIONS !== 0) continue;
+      this.#sink?.flush();
+      if (this.#shouldStop()) {
         this.#detachAll();
         return;
       }
     }
-  }
-
-  #addCounts(counts: BlockCounts, times: number): void {
-    this.counts.instructions += counts.instructions * times;
-    this.counts.branches += counts.branches * times;
-    this.counts.conditional += counts.conditional * times;
-    this.counts.calls += counts.calls * times;
   }
 
   #add(tid: number, memory?: SharedMemory): TracedThread {
@@ -136,6 +148,8 @@ export class FastStepper {
         return;
       case EVENT_STOP:
         if (STOPPING.has(signal)) ptraceListen(tid);
+        // The trap that it stands behind comes next.
+        else if (thread.mode === 'translated' && isSignalPending(tid, SIGTRAP)) this.#resume(thread, 0);
         else if (thread.space?.isStale === true && thread.mode === 'translated') {
           if (this.#leave(thread, null)) this.#goOn(thread);
         } else if (thread.mode === 'stepping' && thread.next === null) this.#goOn(thread);
@@ -204,13 +218,10 @@ export class FastStepper {
 
   #countTo(tid: number, done: NextInstruction, pc: number): void {
     const unseen = unseenSteps(done, pc, (address) => this.#reader.instructionAt(tid, address));
-    for (const step of [done, ...unseen]) this.#countStep(step, pc);
-  }
-
-  #countStep(next: NextInstruction, pc: number): void {
-    const before = this.counts.instructions;
-    countStep(this.counts, next, pc);
-    this.stepped += this.counts.instructions - before;
+    const steps = [done, ...unseen];
+    const { stackPointer } = this.#reader.registers;
+    for (const [index, step] of steps.entries())
+      this.#all.step(tid, step, { pc: steps[index + 1]?.pc ?? pc, stackPointer });
   }
 
   /** Into translated code, or else one step. */
@@ -253,12 +264,15 @@ export class FastStepper {
     const address = registers.pc - 1;
     const zone = space.zoneOf(address);
     if (zone === null) return false;
+    if (this.#hasEmptiedLog(thread, address)) {
+      this.#resume(thread, 0);
+      return true;
+    }
     const exit = zone.exitAt(address);
     if (exit === undefined && !zone.isMissed(address)) return false;
     const pc = exit === undefined ? zone.missedTarget() : exit.pc;
     if (exit?.kind === 'system call') {
-      this.#addCounts(countsFrom(exit.block, exit.block.kinds.length - 1), -1);
-      this.#backTo(thread, pc);
+      this.#backTo(thread, pc, exit.block, exit.block.kinds.length - 1);
       this.#step(thread);
       return true;
     }
@@ -289,7 +303,17 @@ export class FastStepper {
     return true;
   }
 
-  #backTo(thread: TracedThread, pc: number): void {
+  /** Of a thread whose registers were read, at the trap of a full log: it is led behind it. */
+  #hasEmptiedLog({ tid, space }: TracedThread, address: number): boolean {
+    const onwards = space!.emptyLog(address);
+    if (onwards === null) return false;
+    this.#registers.setPc(onwards);
+    return this.#registers.write(tid);
+  }
+
+  /** Of `block`, which is counted, only `done` instructions were executed; null: it was between two. */
+  #backTo(thread: TracedThread, pc: number, block: Block | null = null, done = 0): void {
+    thread.space!.settle(block, done, pc);
     const registers = this.#registers;
     registers.read(thread.tid);
     registers.setPc(pc);
@@ -309,16 +333,17 @@ export class FastStepper {
     for (;;) {
       if (!registers.read(tid)) return false;
       const address = registers.pc;
-      const position = thread.space!.positionAt(address);
+      const space = thread.space!;
+      if (this.#hasEmptiedLog(thread, address)) continue;
+      const position = space.positionAt(address);
       if (position === null) break;
       if (!position.isClean) {
         if (!ptraceStep(tid, 0) || !this.#waitForStep(thread)) return false;
         continue;
       }
-      if (position.block !== null && position.isCounted)
-        this.#addCounts(countsFrom(position.block, position.done), -1);
+      space.settle(position.isCounted ? position.block : null, position.done, position.pc);
       if (position.owes === 'rcx') registers.set(RCX, position.pc);
-      if (position.owes === 'rax') registers.words.set(thread.space!.savedRax(address), 2 * RAX);
+      if (position.owes === 'rax') registers.words.set(space.savedRax(address), 2 * RAX);
       registers.setPc(position.pc);
       registers.write(tid);
       if (info !== null) correctAddress(info, address, position.pc);
@@ -400,6 +425,7 @@ export class FastStepper {
     const isBorrower = (flags & CLONE_VFORK) !== 0 && (flags & CLONE_VM) !== 0;
     const sharesMemory = (flags & CLONE_VM) !== 0;
     const child = this.#add(tid, sharesMemory ? thread.memory : new SharedMemory());
+    this.#sink?.birth(tid, thread.tid);
     child.isBorrower = isBorrower || (thread.isBorrower && sharesMemory);
     if (!sharesMemory) child.space = thread.space?.copyFor(tid) ?? null;
     const early = this.#early.get(tid);
@@ -412,9 +438,10 @@ export class FastStepper {
     const { tid } = thread;
     const formerTid = ptraceEventMessage(tid);
     const former = this.#threads.get(formerTid) ?? thread;
-    if (thread.mode !== 'waiting' && former.next !== null) this.#countStep(former.next, 0);
+    if (thread.mode !== 'waiting' && former.next !== null) this.#all.step(formerTid, former.next, null);
     if (formerTid !== tid) this.#forget(formerTid);
     this.#reader.forget(tid);
+    this.#sink?.exec(tid, formerTid);
     // Its memory is another one, and nobody else's.
     this.#threads.dropSpace(thread);
     thread.memory = new SharedMemory();
@@ -434,8 +461,8 @@ export class FastStepper {
     if (space === null) return;
     if (thread.mode === 'translated' && isRead) {
       const position = space.positionAt(registers.pc);
-      if (position?.block != null && position.isCounted)
-        this.#addCounts(countsFrom(position.block, position.done), -1);
+      if (position !== null)
+        space.settle(position.isCounted ? position.block : null, position.done, position.pc);
     }
     space.take();
     if (thread.mode === 'translated') thread.mode = 'waiting';
@@ -448,9 +475,10 @@ export class FastStepper {
     const endSignal = status & 0x7f;
     const wasKilledBefore = endSignal !== 0 && endSignal === thread?.givenSignal;
     // exit and its like, and a call in which it was killed, were begun and did not come back.
-    if (thread?.next?.isSystemCall === true && !wasKilledBefore) this.#countStep(thread.next, 0);
+    if (thread?.next?.isSystemCall === true && !wasKilledBefore) this.#all.step(tid, thread.next, null);
     this.#early.delete(tid);
     thread?.space?.take();
+    this.#sink?.end(tid);
     this.#forget(tid);
     // Their parent will not tell of them any more.
     if (this.#threads.size > 0) return;
@@ -520,12 +548,18 @@ export class FastStepper {
 
   #letGoTranslated(thread: TracedThread, event: number, signal: number): void {
     const { tid } = thread;
+    if (event === EVENT_STOP && isSignalPending(tid, SIGTRAP)) {
+      ptraceContinue(tid, 0);
+      return;
+    }
     if (event === 0 && signal === SIGTRAP && ptraceSignalCode(tid) === SI_KERNEL) {
       const registers = this.#registers;
       if (!registers.read(tid)) return;
+      const address = registers.pc - 1;
+      const isEmptied = this.#hasEmptiedLog(thread, address);
       // The trap of an exit: it stands behind int3.
-      if (thread.space!.positionAt(registers.pc - 1)?.isClean === true) {
-        registers.setPc(registers.pc - 1);
+      if (isEmptied || thread.space!.positionAt(address)?.isClean === true) {
+        if (!isEmptied) registers.setPc(address);
         registers.write(tid);
         if (!this.#leave(thread, null)) return;
         this.#freeMemory(thread);

@@ -41,6 +41,20 @@ const FARTHEST_MB = 1216;
 const NEAREST_MB = 64;
 const MARGIN = MB;
 
+/** Of a log of blocks: code of all zones names it by 31 bits. */
+const HIGHEST_LOG_MB = 1984;
+const LOWEST_LOG_MB = 64;
+
+/** A free place below 2 GiB; `null` when there is none. */
+export function findLowPlace(ranges: readonly MappedRange[], bytes: number): number | null {
+  for (let at = HIGHEST_LOG_MB; at >= LOWEST_LOG_MB; at -= 4) {
+    const start = at * MB;
+    const end = start + bytes;
+    if (ranges.every((range) => range.end <= start - MARGIN || range.start >= end + MARGIN)) return start;
+  }
+  return null;
+}
+
 /** A free place for a zone that `pc` can reach; `null` when there is none. */
 export function findZonePlace(ranges: readonly MappedRange[], pc: number): number | null {
   const near = Math.floor(pc / (2 * MB)) * 2 * MB;

@@ -1,14 +1,17 @@
-import type { BlockCounts } from '../../code-cache/index.ts';
+import type { FastCounts } from './fast-counts.ts';
 import { newThread, SharedMemory, type TracedThread, threadGroup } from './traced-thread.ts';
 import { TranslatedSpace } from './translated-space.ts';
 
 /** The threads that are traced, and what is translated for them. */
 export class ThreadTable {
   readonly #threads = new Map<number, TracedThread>();
-  readonly #addCounts: (counts: BlockCounts, times: number) => void;
+  readonly #counts: FastCounts;
+  /** Threads log which blocks they execute; else these are only counted. */
+  readonly #areLogged: boolean;
 
-  constructor(addCounts: (counts: BlockCounts, times: number) => void) {
-    this.#addCounts = addCounts;
+  constructor(counts: FastCounts, areLogged: boolean) {
+    this.#counts = counts;
+    this.#areLogged = areLogged;
   }
 
   get size(): number {
@@ -45,7 +48,7 @@ export class ThreadTable {
     if (thread.space !== null) return thread.space;
     const idle = thread.memory.idle.pop();
     idle?.handTo(thread.tid);
-    thread.space = idle ?? new TranslatedSpace(thread.tid, this.#addCounts);
+    thread.space = idle ?? new TranslatedSpace(thread.tid, this.#counts, this.#areLogged);
     return thread.space;
   }
 

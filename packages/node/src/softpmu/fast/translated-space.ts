@@ -1,10 +1,11 @@
 import { closeSync, openSync } from 'node:fs';
 import {
   type Block,
-  type BlockCounts,
   CODE,
   CodeZone,
+  countsFrom,
   type Exit,
+  LOGGED_BYTES,
   MOST_SOURCE_BYTES,
   type Position,
   returnSite,
@@ -14,7 +15,9 @@ import {
   ZONE_BYTES,
 } from '../../code-cache/index.ts';
 import { readTargetMemory, writeTargetMemory } from '../../sys/index.ts';
-import { findZonePlace, type MappedRange, readMemoryMap } from './memory-map.ts';
+import { BlockLog, LOG_BYTES, type LoggedBlock } from './block-log.ts';
+import type { FastCounts } from './fast-counts.ts';
+import { findLowPlace, findZonePlace, type MappedRange, readMemoryMap } from './memory-map.ts';
 
 /** A system call in the target: its number and arguments; `null` on errors. */
 export type CallInTarget = (instruction: number, number: number, args: readonly number[]) => number | null;
@@ -62,23 +65,27 @@ export class TranslatedSpace {
   #systemCallAt = 0;
   /** Grows when all blocks are forgotten. */
   generation = 0;
-  /** Counts of partly executed blocks, negative, and of blocks that were forgotten. */
-  readonly #add: (counts: BlockCounts, times: number) => void;
+  readonly #counts: FastCounts;
+  /** Which blocks are executed is logged; else they are only counted. */
+  readonly #isLogged: boolean;
+  #log: BlockLog | null = null;
   readonly #returnSites: number[] = [];
   /** Code of the program that was read at one time: it may change until the next. */
   readonly #window = new Uint8Array(4 * PAGE);
   #windowStart = 0;
   #windowSize = 0;
 
-  constructor(tid: number, add: (counts: BlockCounts, times: number) => void) {
+  constructor(tid: number, counts: FastCounts, isLogged: boolean) {
     this.#tid = tid;
-    this.#add = add;
+    this.#counts = counts;
+    this.#isLogged = isLogged;
     ({ fd: this.#fd, memory: this.#memory } = openMemory(tid));
   }
 
   /** For a forked child: it has all that this one has, also the counts, which must have been taken. */
   copyFor(tid: number): TranslatedSpace {
-    const copy = new TranslatedSpace(tid, this.#add);
+    const copy = new TranslatedSpace(tid, this.#counts, this.#isLogged);
+    if (this.#log !== null) copy.#log = copy.#newLog(this.#log.base, this.#log);
     copy.#zones.push(...this.#zones.map((zone) => zone.copyFor(copy.#memory)));
     copy.#blocks = new Map(this.#blocks);
     copy.#pages = new Set(this.#pages);
@@ -139,9 +146,11 @@ export class TranslatedSpace {
       const next = wanted[index]!;
       const isInReach = next >= range.start && next < range.end && Math.abs(zone.base - next) < ZONE_REACH;
       if (!isInReach || this.#blocks.has(next)) continue;
-      const made = zone.add(this.#sourceAt(next, range.end), next, this.#blocks);
+      const log = this.#log?.next ?? null;
+      const made = zone.add(this.#sourceAt(next, range.end), next, this.#blocks, log);
       if (made === null) continue;
       const { block, exits } = made;
+      this.#log?.add(block);
       this.#blocks.set(next, block);
       const last = next + sourceBytes(block) - 1;
       for (let page = Math.floor(next / PAGE); page <= Math.floor(last / PAGE); page++) this.#pages.add(page);
@@ -195,10 +204,49 @@ export class TranslatedSpace {
       callInTarget(instruction, CALL_MUNMAP, [base, ZONE_BYTES]);
       return null;
     }
+    if (this.#isLogged && this.#log === null && !this.#makeLog(callInTarget)) {
+      callInTarget(instruction, CALL_MUNMAP, [base, ZONE_BYTES]);
+      return null;
+    }
     const zone = CodeZone.create(base, this.#memory);
     this.#zones.push(zone);
     this.#ranges = null;
     return zone;
+  }
+
+  #makeLog(callInTarget: CallInTarget): boolean {
+    const place = findLowPlace(readMemoryMap(this.#tid), LOG_BYTES);
+    if (place === null) return false;
+    const rights = PROT_READ | PROT_WRITE;
+    const args = [place, LOG_BYTES, rights, MAP_FLAGS, -1, 0];
+    const base = callInTarget(this.#systemCallAt, CALL_MMAP, args);
+    if (base !== null && base !== place) callInTarget(this.#systemCallAt, CALL_MUNMAP, [base, LOG_BYTES]);
+    if (base !== place) return false;
+    this.#log = this.#newLog(base, null);
+    return true;
+  }
+
+  #newLog(base: number, parent: BlockLog | null): BlockLog {
+    const tell = (logged: LoggedBlock, done: number, nextPc: number) =>
+      this.#counts.blockDone(this.#tid, logged, done, nextPc);
+    return new BlockLog(base, this.#memory, tell, parent);
+  }
+
+  /**
+   * The thread has left the translated code, and goes on at `pc`. Of `block`, which it has counted, only
+   * `done` instructions were executed; null: it was between two.
+   */
+  settle(block: Block | null, done: number, pc: number): void {
+    if (this.#isLogged) this.#log?.settle(block, done, pc);
+    else if (block !== null) this.#counts.add(countsFrom(block, done), -1);
+  }
+
+  /** Where a thread goes on that stands at `address`, once the log was emptied; null: it is not full. */
+  emptyLog(address: number): number | null {
+    const block = this.#log === null ? null : (this.zoneOf(address)?.blockBehindTrap(address) ?? null);
+    if (block === null) return null;
+    this.#log!.drain();
+    return block.countedFrom + LOGGED_BYTES;
   }
 
   /** A `syscall` instruction that is there anyway: the vdso has some. */
@@ -233,12 +281,16 @@ export class TranslatedSpace {
 
   /** Add what was counted since the last time. */
   take(): void {
-    for (const zone of this.#zones) zone.take(this.#add);
+    this.#log?.take();
+    if (this.#isLogged) return;
+    for (const zone of this.#zones) zone.take((counts, times) => this.#counts.add(counts, times));
   }
 
   /** No thread may be in translated code. */
   forget(): void {
     this.take();
+    this.#log?.drain();
+    this.#log?.forget();
     this.isStale = false;
     this.generation++;
     this.#blocks.clear();
@@ -251,6 +303,8 @@ export class TranslatedSpace {
   unmap(callInTarget: CallInTarget): void {
     this.take();
     for (const zone of this.#zones) callInTarget(this.#systemCallAt, CALL_MUNMAP, [zone.base, ZONE_BYTES]);
+    if (this.#log !== null) callInTarget(this.#systemCallAt, CALL_MUNMAP, [this.#log.base, LOG_BYTES]);
+    this.#log = null;
     this.#zones.length = 0;
     this.#blocks.clear();
     this.isStepOnly = true;

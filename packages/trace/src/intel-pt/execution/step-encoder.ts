@@ -126,6 +126,13 @@ export class StepEncoder {
     if (this.#expected !== NOWHERE) this.#putDuePsb();
   }
 
+  /** All from `first` to `last` were executed in a row, and all but `last` led to the next one. */
+  run(first: SteppedInstruction, last: SteppedInstruction, pcAfter: number): void {
+    if (first.pc !== this.#expected || modeOf(first) !== this.#mode) this.#goOnAt(first);
+    this.#expected = last.pc;
+    this.step(last, pcAfter);
+  }
+
   /** The thread stands, for as long as it likes, where the last instruction led it. */
   stop(): void {
     this.#sink.flushOutcomes();
