@@ -107,6 +107,11 @@ export const VERBS: readonly VerbEntry[] = [
     load: () => import('./convert/convert.ts'),
   },
   {
+    name: 'pt record',
+    summary: 'record every branch of a program: by Intel PT, or in software where there is none',
+    load: () => import('./pt-record/pt-record.ts'),
+  },
+  {
     name: 'pt dump',
     summary: 'print the packets of a raw Intel PT trace',
     load: () => import('./pt/dump.ts'),
