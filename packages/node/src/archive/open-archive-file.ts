@@ -1,12 +1,10 @@
 import { createWriteStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { type Archive, openArchive } from '@counterpoint/core/archive';
 import { type ByteSource, CounterpointError } from '@counterpoint/core/base';
-import { temporaryDirectory } from '../leftovers/index.ts';
+import { passingFile } from '../leftovers/index.ts';
 import { type FileSource, openFileSource } from '../locate/index.ts';
 import { bunzip2, isBzip2 } from './bzip2.ts';
 
@@ -37,22 +35,17 @@ export async function openArchiveFile(
   return { archive: await openArchive(source), close: () => source.close() };
 }
 
-/** The content in a file that has no name any more. */
+/** The content in a file that has no name. */
 async function inflatedFile(source: FileSource, isGzip: boolean): Promise<FileSource> {
-  const folder = await temporaryDirectory('archive');
-  try {
-    const path = join(folder, 'archive.tar');
-    const output = createWriteStream(path, { mode: 0o600 });
-    if (isGzip)
-      await pipeline(Readable.from(piecesOf(source)), createGunzip(), limited(), output).catch(refuse);
-    else {
-      const bytes = await source.read(0, source.size);
-      await pipeline(Readable.from(copiesOf(bunzip2(bytes))), output);
-    }
-    return await openFileSource(path);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+  await using file = await passingFile('archive');
+  const output = createWriteStream(file.path);
+  if (isGzip)
+    await pipeline(Readable.from(piecesOf(source)), createGunzip(), limited(), output).catch(refuse);
+  else {
+    const bytes = await source.read(0, source.size);
+    await pipeline(Readable.from(copiesOf(bunzip2(bytes))), output);
   }
+  return await openFileSource(file.path);
 }
 
 async function* piecesOf(source: ByteSource): AsyncGenerator<Uint8Array> {

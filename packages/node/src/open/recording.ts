@@ -1,7 +1,7 @@
 import { createReadStream, createWriteStream, fstatSync, type ReadStream } from 'node:fs';
-import { rm, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { hostname, release } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { PERF_RECORD_STAT_CONFIG } from '@counterpoint/core/abi';
@@ -49,7 +49,7 @@ import type { SymbolDriver } from '@counterpoint/core/symbols';
 import { FramelessCode, hasRawUserStacks, withUnwoundStacks } from '@counterpoint/core/unwind';
 import type { ItraceOptions } from '@counterpoint/trace/perf';
 import { openArchiveFile } from '../archive/index.ts';
-import { temporaryDirectory } from '../leftovers/index.ts';
+import { passingFile } from '../leftovers/index.ts';
 import {
   diskDriver,
   isBesideRings,
@@ -534,16 +534,11 @@ function placesOf({ symfs }: RecordingOptions): { symfs?: string } {
   return symfs === undefined ? {} : { symfs };
 }
 
-/** The file has no name any more once it is open, and is gone with the recording. */
+/** The file has no name, and is gone with the recording. */
 async function openKept(stream: ByteStream, name: string, options: RecordingOptions): Promise<Recording> {
-  const folder = await temporaryDirectory('stream');
-  try {
-    const path = join(folder, 'perf.data');
-    await pipeline(stream, createWriteStream(path, { mode: 0o600 }));
-    return await openPath(path, options, name);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  await using file = await passingFile('stream');
+  await pipeline(stream, createWriteStream(file.path));
+  return await openPath(file.path, options, name);
 }
 
 async function openReadStream(

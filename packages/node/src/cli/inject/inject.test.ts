@@ -1,11 +1,13 @@
 /** What inject adds, beside perf's on the same recordings, and as perf reads it. */
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
-import { openSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { commandLineProcess, counterpoint } from '../../test/command-line.ts';
 import { perf, perfIsMissing, temporaryFolder } from '../../test/perf.ts';
+import { until } from '../../test/until-told.ts';
 
 const inject = (...words: string[]) => counterpoint('inject', ...words);
 
@@ -162,6 +164,29 @@ describe('inject', { skip: perfIsMissing() }, () => {
     assert.ok(rows(theirs).split('\n').length > 10);
     assert.equal(rows(ours), rows(theirs));
     assert.notEqual(rows(ours), rows(data));
+  });
+
+  test('a killed process leaves nothing of the stream that it was reading', async (t) => {
+    const folder = temporaryFolder(t);
+    const child = spawn(process.execPath, [...commandLineProcess(), 'inject', '-b'], {
+      env: { ...process.env, TMPDIR: folder },
+      stdio: ['pipe', 'ignore', 'inherit'],
+    });
+    t.after(() => child.kill('SIGKILL'));
+    const sent = 100_000;
+    child.stdin.write(new Uint8Array(sent));
+    const place = `/proc/${child.pid}/fd`;
+    const isWritten = (fd: string) => {
+      try {
+        return readlinkSync(`${place}/${fd}`).startsWith(folder) && statSync(`${place}/${fd}`).size === sent;
+      } catch {
+        return false;
+      }
+    };
+    assert.ok(await until(() => readdirSync(place).some(isWritten)));
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    assert.deepEqual(readdirSync(folder), []);
   });
 
   test('what cannot be done leaves no file', async (t) => {

@@ -1,10 +1,8 @@
 import { createWriteStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { printable } from '@counterpoint/core/base';
 import { type BuildIdEntry, openPerfData } from '@counterpoint/core/perfdata';
-import { temporaryDirectory } from '../../leftovers/index.ts';
+import { passingFile } from '../../leftovers/index.ts';
 import { type FileSource, openFileSource } from '../../locate/index.ts';
 import { EXIT_OK, type VerbContext } from '../common/args.ts';
 import { UsageError } from '../common/usage-error.ts';
@@ -53,23 +51,15 @@ async function openInput(path: string): Promise<{ source: FileSource; done(): Pr
     const source = await openFileSource(path);
     return { source, done: () => source.close() };
   }
-  const folder = await temporaryDirectory('inject');
-  const remove = () => rm(folder, { recursive: true, force: true });
+  await using kept = await passingFile('inject');
+  await pipeline(process.stdin, createWriteStream(kept.path));
+  const source = await openFileSource(kept.path);
   try {
-    const kept = join(folder, 'stream');
-    await pipeline(process.stdin, createWriteStream(kept, { mode: 0o600 }));
-    const source = await openFileSource(kept);
     // It says what is wrong with it before there is any output.
     await openPerfData(source);
-    return {
-      source,
-      async done() {
-        await source.close();
-        await remove();
-      },
-    };
   } catch (error) {
-    await remove();
+    await source.close();
     throw error;
   }
+  return { source, done: () => source.close() };
 }
