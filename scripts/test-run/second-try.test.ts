@@ -13,6 +13,8 @@ import { tryAgain } from './second-try.ts';
 import { summary } from './summary.ts';
 
 const SCRIPT = fileURLToPath(new URL('../test.ts', import.meta.url));
+/** As in package.json. */
+const PRELOAD = new URL('typescript.mjs', import.meta.url).href;
 const HEAD = `import assert from 'node:assert/strict';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -42,7 +44,7 @@ function runAll(folder: string, ...words: string[]) {
   const options = { cwd: folder, env, encoding: 'utf8' as const, timeout: 120_000 };
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    ['--import', import.meta.resolve('tsx'), SCRIPT, ...words],
+    ['--import', PRELOAD, SCRIPT, ...words],
     options,
   );
   const lines = stdout.trimEnd().split('\n');
