@@ -53,7 +53,7 @@ const RATCHETS: readonly Ratchet[] = [
     remedy: 'On a machine that does nothing else: npm test -- --unmeasured --save-seconds',
   },
   {
-    limit: 3719,
+    limit: 3731,
     slack: 2316,
     isHint: true,
     ...list('seconds of all test files, measured or estimated', []),
