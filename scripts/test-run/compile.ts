@@ -3,9 +3,8 @@
  * CPU time for a file that reaches the command line, and again for each command that a test starts.
  *
  *     .test-build/PID-NAME/tests/packages/core/src/elf/elf.test.js    a test file
+ *     .test-build/PID-NAME/tests/chunks/...                           what several of them import
  *     .test-build/PID-NAME/dist/command.js, soft-tracer.js, ...       programs that the tests and the product start
- *     .test-build/PID-NAME/dist/chunks/...                            what several of all these import: the product
- *                                                                     knows its own files by the folder
  *     .test-build/PID-NAME/sources/flight/index.js, ...               what else tests run in processes of their own
  */
 import {
@@ -77,7 +76,7 @@ async function compile(paths: readonly string[], folder: string): Promise<void> 
       ...(hasPackage ? programs() : []),
     ],
     outdir: folder,
-    chunkNames: 'dist/chunks/[name]-[hash]',
+    chunkNames: 'tests/chunks/[name]-[hash]',
     bundle: true,
     splitting: true,
     format: 'esm',
