@@ -86,6 +86,8 @@ export function clockedForSoft(
     return options;
   }
   refuse(event, scope, options);
+  const other = events.find((one) => !isSoft(one));
+  if (other !== undefined && options.softWay === 'fast') refuseBeside(other.name);
   const traces = events.filter(({ attr }) => softTracingOf(attr) !== null);
   if (traces.length > 1) refuseSecond(traces[1]!.name);
   if (traces.length > 0 && options.switchOutput !== undefined) refuseSwitch(traces[0]!.name);
@@ -150,6 +152,15 @@ function refuse({ name }: ParsedEvent, scope: Scope, options: RecordOptions): vo
   const found = unwanted.find(([isGiven]) => isGiven);
   if (found !== undefined)
     throw new CounterpointError('ERR_SOFT_EVENT', `${name} cannot be recorded ${found[1]}`, found[2]);
+}
+
+/** The kernel would take its samples in the translated copy, at addresses that no program has. */
+function refuseBeside(name: string): never {
+  throw new CounterpointError(
+    'ERR_SOFT_EVENT',
+    `${name} would have addresses of the translated code`,
+    'Record it in a second run, or leave out --soft-way fast.',
+  );
 }
 
 function refuseSecond(name: string): never {

@@ -295,6 +295,7 @@ test('what translated code cannot tell is refused', options, async () => {
   for (const [more, message] of [
     [{ callGraph: true }, /no call chains/],
     [{ stopAfter: 5 }, /translated code/],
+    [{ events: ['soft/instructions/', 'cpu-clock'] }, /addresses of the translated code/],
     [{ onFunction: 'main' }, /translated code/],
     [{ events: 'cpu-clock' }, /softWay is for soft events/],
   ] as const)

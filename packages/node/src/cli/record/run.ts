@@ -104,7 +104,7 @@ export async function runRecord(context: Context): Promise<number> {
   progress.close();
   if (isClosedPipe(result.error, options) && endsByClosedPipe()) return SIGPIPE_STATUS;
   showNotes(result.notes);
-  printEnd(result, say, options.samples !== false);
+  printEnd(result, say, options);
   if (result.error !== null) printError(result.error, err, { prefix: 'counterpoint record' });
   await keepWhatNames([...new Set([...switched, result.path])], keeping, say);
   return exitStatus(result, await stop.lastReceived(), args.boolean('fail-on-loss'));
@@ -142,7 +142,7 @@ function exitStatus(result: RecordResult, received: NodeJS.Signals | null, failO
 }
 
 /** perf's two lines, and what is missing. */
-function printEnd(result: RecordResult, say: (text: string) => void, wantsSamples: boolean): void {
+function printEnd(result: RecordResult, say: (text: string) => void, options: RecordOptions): void {
   const prefix = '[ counterpoint record:';
   if (result.stopped === 'size-limit')
     say(`${prefix} the output has reached its size limit; the recording ends ]`);
@@ -153,15 +153,16 @@ function printEnd(result: RecordResult, say: (text: string) => void, wantsSample
   );
   if (result.soft !== null) {
     const { instructions, branches, threads } = result.soft;
+    const done = options.softWay === 'fast' ? 'Executed' : 'Stepped';
     say(
-      `${prefix} Stepped ${plainCount(instructions, 'instruction')}, ${branches} of them branches, of ${plainCount(threads, 'thread')} ]`,
+      `${prefix} ${done} ${plainCount(instructions, 'instruction')}, ${branches} of them branches, of ${plainCount(threads, 'thread')} ]`,
     );
   }
   if (result.traceBytes > 0)
     say(
       `${prefix} Traced it in ${formatBytes(result.traceBytes)}; to decode it: counterpoint report --itrace=i1i ]`,
     );
-  if (wantsSamples) for (const line of emptyLines(result)) say(`${prefix} ${line} ]`);
+  if (options.samples !== false) for (const line of emptyLines(result)) say(`${prefix} ${line} ]`);
   for (const format of result.formats) {
     // A table stays a table.
     const isTable = format.lines.length > MOST_PLAIN_LINES;

@@ -30,6 +30,7 @@ import {
   EVENT_STOP,
   EVENT_VFORK,
   HANDLER_ENTERED,
+  isInTrap,
   SI_KERNEL,
   STOPPING,
   TRACE_OPTIONS,
@@ -94,22 +95,15 @@ export class FastStepper {
 
   /** Returns when nothing is traced any more: targets that did not end go on by themselves. */
   run(): void {
-    this.#run();
-    this.#sink?.finish();
-  }
-
-  #run(): void {
     for (let turn = 1; this.#threads.size > 0; turn++) {
       const stop = waitForTracee();
-      if (stop !== null && stop.tid === 0) return;
+      if (stop !== null && stop.tid === 0) break;
       if (stop !== null) this.#take(stop.tid, stop.status);
       if (stop !== null && turn % STOPS_BETWEEN_QUESTIONS !== 0) continue;
       this.#sink?.flush();
-      if (this.#shouldStop()) {
-        this.#detachAll();
-        return;
-      }
+      if (this.#shouldStop()) this.#detachAll();
     }
+    this.#sink?.finish();
   }
 
   #add(tid: number, memory?: SharedMemory): TracedThread {
@@ -149,7 +143,7 @@ export class FastStepper {
       case EVENT_STOP:
         if (STOPPING.has(signal)) ptraceListen(tid);
         // The trap that it stands behind comes next.
-        else if (thread.mode === 'translated' && isSignalPending(tid, SIGTRAP)) this.#resume(thread, 0);
+        else if (thread.mode === 'translated' && isInTrap(tid)) this.#resume(thread, 0);
         else if (thread.space?.isStale === true && thread.mode === 'translated') {
           if (this.#leave(thread, null)) this.#goOn(thread);
         } else if (thread.mode === 'stepping' && thread.next === null) this.#goOn(thread);
@@ -265,7 +259,8 @@ export class FastStepper {
     const zone = space.zoneOf(address);
     if (zone === null) return false;
     if (this.#hasEmptiedLog(thread, address)) {
-      this.#resume(thread, 0);
+      if (!space.isStale) this.#resume(thread, 0);
+      else if (this.#leave(thread, null)) this.#goOn(thread);
       return true;
     }
     const exit = zone.exitAt(address);
@@ -548,7 +543,7 @@ export class FastStepper {
 
   #letGoTranslated(thread: TracedThread, event: number, signal: number): void {
     const { tid } = thread;
-    if (event === EVENT_STOP && isSignalPending(tid, SIGTRAP)) {
+    if (event === EVENT_STOP && isInTrap(tid)) {
       ptraceContinue(tid, 0);
       return;
     }

@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { pendingSignalCode } from '../../sys/index.ts';
 
 /** linux/ptrace.h: why a tracee stopped. */
 export const EVENT_FORK = 1;
@@ -18,3 +19,8 @@ const { SIGTRAP, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU } = constants.signals;
 /** ptrace_notify(SIGTRAP): a signal's handler was entered, and nothing was executed yet. */
 export const HANDLER_ENTERED = SIGTRAP;
 export const STOPPING: ReadonlySet<number> = new Set([SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU]);
+
+/** It has executed an int3, and its signal comes next. */
+export function isInTrap(tid: number): boolean {
+  return pendingSignalCode(tid, SIGTRAP) === SI_KERNEL;
+}
