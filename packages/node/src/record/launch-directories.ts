@@ -1,5 +1,5 @@
-import { readFileSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 
 /** `cd DIR`, `make -C DIR`, `npm --prefix=DIR`. */
 const CHANGE =
@@ -9,8 +9,8 @@ const EXPANDED = /[$`~*?[\\]|^-/;
 const MOST_SCRIPT_BYTES = 1 << 16;
 
 /**
- * The directories that the words of a launcher lead to, and those that its scripts name; null among them:
- * nobody knows which. What those start in turn may go elsewhere.
+ * The directories that the words of a launcher lead to, and those that its scripts name, as far as they are
+ * there; null among them: nobody knows which. What those start in turn may go elsewhere.
  */
 export function launchDirectories(
   program: string,
@@ -25,9 +25,19 @@ export function launchDirectories(
       const path = word!.replace(/^["']|["']$/g, '');
       if (EXPANDED.test(path)) return null;
       from = resolve(from, path);
-      return from;
+      return existing(from);
     });
   });
+}
+
+/**
+ * What is not there yet is made by what was started, if its parent can be written (`mkdir -p out && cd out`);
+ * or it is no directory at all (`grep -C 3`).
+ */
+function existing(directory: string): string {
+  let found = directory;
+  while (!existsSync(found) && dirname(found) !== found) found = dirname(found);
+  return found;
 }
 
 /** Empty: it is no script of a shell. */

@@ -210,7 +210,7 @@ export default defineVerb<RecordName>({
     {
       long: 'soft-way',
       value: 'step|fast',
-      help: 'how soft events are found: each instruction in a single step, or a translated copy of the code that logs its blocks, up to thousands of times faster, without call chains (default: step)',
+      help: 'how soft events are found: each instruction in a single step, or a translated copy of the code that logs its blocks, much faster, without call chains (default: step)',
       group: OUTPUT,
     },
     {

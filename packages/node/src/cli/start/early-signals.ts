@@ -5,13 +5,22 @@ import { writeSync } from 'node:fs';
 const WATCHING = 'counterpoint:watching';
 
 /** Verbs that end in a way of their own when they are interrupted. */
-const WATCHERS: ReadonlySet<string> = new Set(['record', 'stat', 'top', 'off-cpu', 'loop', 'flight']);
+const WATCHERS: ReadonlySet<string> = new Set([
+  'record',
+  'stat',
+  'top',
+  'off-cpu',
+  'loop',
+  'flight',
+  'pt record',
+]);
 
 /**
  * Says that nothing was recorded where a signal comes before the verb listens. To load the program takes 60
  * ms of CPU; beside hundreds of busy threads that is many seconds, and who pressed Ctrl-C then got no word.
  */
-export function tellEarlySignals([verb = '', second]: readonly string[]): void {
+export function tellEarlySignals([first = '', second]: readonly string[]): void {
+  const verb = first === 'pt' ? `pt ${second}` : first;
   if (!WATCHERS.has(verb) || second === 'report') return;
   const end = (signal: NodeJS.Signals) => {
     // Who started us ignores it (`nohup`, a shell's `&`): see `takeOverFromLauncher`.

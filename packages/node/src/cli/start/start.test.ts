@@ -58,11 +58,22 @@ test('a signal before a recorder listens is told of', { skip: skip || recorderSk
   );
   for (const name of ['SIGINT', 'SIGTERM']) {
     const env = { ...process.env, NODE_OPTIONS: `--require ${early}`, EARLY_SIGNAL: name };
-    const words = ['record', '-e', 'cpu-clock', '-o', join(root, 'early.data'), 'sleep', '0.1'];
-    const { signal, stderr } = spawnSync(join(PACKAGE, 'bin/counterpoint'), words, { encoding: 'utf8', env });
-    assert.equal(signal, name, stderr);
-    // Or it listens by the time at which Node hands the signal on.
-    assert.match(stderr, /ended by SIG\w+ before it began to watch|Captured and wrote|nothing was recorded/);
+    const data = join(root, 'early.data');
+    for (const words of [
+      ['record', '-e', 'cpu-clock', '-o', data, 'sleep', '0.1'],
+      ['pt', 'record', '--source', 'soft_pt', '--stop-after', '10', '-o', data, 'true'],
+    ]) {
+      const { signal, stderr } = spawnSync(join(PACKAGE, 'bin/counterpoint'), words, {
+        encoding: 'utf8',
+        env,
+      });
+      assert.equal(signal, name, stderr);
+      // Or it listens by the time at which Node hands the signal on.
+      assert.match(
+        stderr,
+        /ended by SIG\w+ before it began to watch|Captured and wrote|nothing was recorded/,
+      );
+    }
   }
 });
 
