@@ -50,7 +50,8 @@ import {
 } from './traced-thread.ts';
 
 const { SIGTRAP } = constants.signals;
-const STOPS_BETWEEN_QUESTIONS = 4096;
+/** Not by the number of stops: of a busy target there is always another, and each log takes long to read. */
+const QUESTION_MS = 50;
 
 /**
  * Counts as `Stepper` does, but threads execute translated code that counts itself. What cannot be translated
@@ -95,11 +96,14 @@ export class FastStepper {
 
   /** Returns when nothing is traced any more: targets that did not end go on by themselves. */
   run(): void {
-    for (let turn = 1; this.#threads.size > 0; turn++) {
+    let nextQuestionMs = 0;
+    while (this.#threads.size > 0) {
       const stop = waitForTracee();
       if (stop !== null && stop.tid === 0) break;
       if (stop !== null) this.#take(stop.tid, stop.status);
-      if (stop !== null && turn % STOPS_BETWEEN_QUESTIONS !== 0) continue;
+      const nowMs = performance.now();
+      if (stop !== null && nowMs < nextQuestionMs) continue;
+      nextQuestionMs = nowMs + QUESTION_MS;
       this.#sink?.flush();
       if (this.#shouldStop()) this.#detachAll();
     }
