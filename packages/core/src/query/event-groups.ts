@@ -14,7 +14,7 @@ export interface GroupRow extends Omit<TopRow, keyof GroupCounts> {
 /** An event of a group. */
 export type GroupedEvent = Pick<TopAnswer, 'event' | 'unit' | 'samples' | 'sumPeriod' | 'lost'>;
 
-/** The answer of `groupEvents()`. */
+/** What `reportProfile()` says of several events together. */
 export interface EventGroupAnswer
   extends Pick<TopAnswer, 'version' | 'sort' | 'children' | 'loss' | 'damage'> {
   /** Tells this answer from others. */

@@ -19,7 +19,7 @@ export interface HierarchyRow {
   rows: HierarchyRow[];
 }
 
-/** The answer of `rowHierarchy()`. */
+/** What `reportProfile()` says of an event in levels of rows. */
 export interface HierarchyAnswer extends Omit<TopAnswer, 'type' | 'rows' | 'children' | 'rowCount'> {
   /** Tells this answer from others. */
   type: 'hierarchy';
