@@ -17,8 +17,13 @@ import {
   MMAP_PAGE_DATA_SIZE,
   PERF_RECORD_AUX,
   PERF_TYPE_SOFTWARE,
-} from '../packages/core/src/abi/index.ts';
-import { BodyWriter, encodeRecord, makeAttr, type PerfRecord } from '../packages/core/src/records/index.ts';
+} from '../packages/core/src/format/abi/index.ts';
+import {
+  BodyWriter,
+  encodeRecord,
+  makeAttr,
+  type PerfRecord,
+} from '../packages/core/src/format/records/index.ts';
 import {
   AuxDrain,
   ForwardRing,
@@ -27,11 +32,11 @@ import {
   RecordScan,
   RingWriter,
   writtenRing,
-} from '../packages/core/src/ring/index.ts';
-import { AuxArea, type SampledEvents } from '../packages/node/src/perf-events/index.ts';
-import { RingReader } from '../packages/node/src/reader/index.ts';
-import { FileOutput } from '../packages/node/src/record/file-output.ts';
-import { realSys } from '../packages/node/src/sys/index.ts';
+} from '../packages/core/src/format/ring/index.ts';
+import { AuxArea, type SampledEvents } from '../packages/node/src/linux/kernel/perf-events/index.ts';
+import { realSys } from '../packages/node/src/linux/kernel/sys/index.ts';
+import { RingReader } from '../packages/node/src/linux/sample/reader/index.ts';
+import { FileOutput } from '../packages/node/src/linux/sample/record/file-output.ts';
 import { tracePackets } from '../packages/node/src/test/aux-schedule.ts';
 import { secondsOfWritev } from './measure.ts';
 

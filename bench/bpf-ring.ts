@@ -17,8 +17,8 @@ import {
   r0,
   r6,
   r7,
-} from '../packages/node/src/bpf/index.ts';
-import { realSys } from '../packages/node/src/sys/index.ts';
+} from '../packages/node/src/linux/kernel/bpf/index.ts';
+import { realSys } from '../packages/node/src/linux/kernel/sys/index.ts';
 
 const IMAGE_BYTES = 64 << 20;
 /** Header and payload. */

@@ -1,5 +1,5 @@
 /** A format that does nothing at an overflow: what the interrupt costs by itself. */
-import type { SamplingFormat } from '../packages/node/src/sampling/index.ts';
+import type { SamplingFormat } from '../packages/node/src/linux/sample/formats/index.ts';
 
 const empty: SamplingFormat = {
   name: 'empty',

@@ -12,7 +12,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { RecordOptions } from '../packages/node/src/record/index.ts';
+import type { RecordOptions } from '../packages/node/src/linux/sample/record/index.ts';
 import { median, run } from './measure.ts';
 import { COUNTERPOINT } from './recording.ts';
 import { meanNs, TimerWatch } from './timer-time.ts';

@@ -14,8 +14,8 @@ import {
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
   RECORD_HEADER_SIZE,
-} from '../packages/core/src/abi/index.ts';
-import { RecordScan } from '../packages/core/src/ring/index.ts';
+} from '../packages/core/src/format/abi/index.ts';
+import { RecordScan } from '../packages/core/src/format/ring/index.ts';
 import { median } from './measure.ts';
 import { ownCpuSeconds } from './record-overhead.ts';
 import { COUNTERPOINT } from './recording.ts';

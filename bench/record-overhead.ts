@@ -10,8 +10,8 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { libc } from '../packages/node/src/sys/ffi.ts';
-import { realSys } from '../packages/node/src/sys/index.ts';
+import { libc } from '../packages/node/src/linux/kernel/sys/ffi.ts';
+import { realSys } from '../packages/node/src/linux/kernel/sys/index.ts';
 import { median } from './measure.ts';
 import { COUNTERPOINT } from './recording.ts';
 

@@ -1,4 +1,4 @@
-import { type Counters, counters } from '../packages/node/src/self-monitoring/index.ts';
+import { type Counters, counters } from '../packages/node/src/linux/count/self-monitoring/index.ts';
 
 const ROUNDS = 40;
 

@@ -9,10 +9,10 @@ import {
   MMAP_CAP_USER_RDPMC,
   MMAP_CAP_USER_TIME,
   MMAP_CAP_USER_TIME_ZERO,
-} from '../packages/core/src/abi/index.ts';
-import { measure } from '../packages/node/src/self-monitoring/index.ts';
-import { openCounters } from '../packages/node/src/self-monitoring/open-counters.ts';
-import { realSys } from '../packages/node/src/sys/index.ts';
+} from '../packages/core/src/format/abi/index.ts';
+import { measure } from '../packages/node/src/linux/count/self-monitoring/index.ts';
+import { openCounters } from '../packages/node/src/linux/count/self-monitoring/open-counters.ts';
+import { realSys } from '../packages/node/src/linux/kernel/sys/index.ts';
 import { EventPage } from '../packages/node/src/test/event-page.ts';
 import { ensureGuest } from '../scripts/pmu-guest/build.ts';
 import { bundleTest } from '../scripts/pmu-guest/bundle.ts';

@@ -1,7 +1,7 @@
 /** Promise: a switch of event sets steals less than 50 µs of the target's counting. */
 import { spawn, spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openCounting } from '../packages/node/src/counting/index.ts';
+import { openCounting } from '../packages/node/src/linux/count/counting/index.ts';
 
 const SWITCHES = 2000;
 const SETS = [

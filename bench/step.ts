@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { countSoft } from '../packages/node/src/softpmu/index.ts';
+import { countSoft } from '../packages/node/src/linux/stepping/softpmu/index.ts';
 import { median } from './measure.ts';
 
 const PAIRS = 7;

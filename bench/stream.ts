@@ -16,13 +16,13 @@ import {
   MMAP_PAGE_DATA_SIZE,
   PERF_RECORD_SAMPLE,
   PERF_TYPE_SOFTWARE,
-} from '../packages/core/src/abi/index.ts';
-import { makeAttr } from '../packages/core/src/records/index.ts';
-import { ForwardRing, mappedRing, RecordScan } from '../packages/core/src/ring/index.ts';
-import type { SampledEvents } from '../packages/node/src/perf-events/index.ts';
-import { RingReader } from '../packages/node/src/reader/index.ts';
-import { FileOutput } from '../packages/node/src/record/file-output.ts';
-import { realSys } from '../packages/node/src/sys/index.ts';
+} from '../packages/core/src/format/abi/index.ts';
+import { makeAttr } from '../packages/core/src/format/records/index.ts';
+import { ForwardRing, mappedRing, RecordScan } from '../packages/core/src/format/ring/index.ts';
+import type { SampledEvents } from '../packages/node/src/linux/kernel/perf-events/index.ts';
+import { realSys } from '../packages/node/src/linux/kernel/sys/index.ts';
+import { RingReader } from '../packages/node/src/linux/sample/reader/index.ts';
+import { FileOutput } from '../packages/node/src/linux/sample/record/file-output.ts';
 import { secondsOfWritev } from './measure.ts';
 
 const RINGS = 2;

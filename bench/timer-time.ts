@@ -14,8 +14,8 @@ import {
   r1,
   r6,
   u64,
-} from '../packages/node/src/bpf/index.ts';
-import { realSys } from '../packages/node/src/sys/index.ts';
+} from '../packages/node/src/linux/kernel/bpf/index.ts';
+import { realSys } from '../packages/node/src/linux/kernel/sys/index.ts';
 
 /** Buckets of 32 ns; the last one is for all that is longer. */
 const BUCKET_SHIFT = 5;

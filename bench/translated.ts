@@ -7,8 +7,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { countSoft } from '../packages/node/src/softpmu/index.ts';
-import { resolveProgram } from '../packages/node/src/target/index.ts';
+import { resolveProgram } from '../packages/node/src/linux/kernel/target/index.ts';
+import { countSoft } from '../packages/node/src/linux/stepping/softpmu/index.ts';
 import { median, run } from './measure.ts';
 
 const ROUNDS = 5;

@@ -10,8 +10,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { flight } from '../packages/node/src/flight/index.ts';
-import { resolveEvents } from '../packages/node/src/record/index.ts';
+import { flight } from '../packages/node/src/linux/sample/flight/index.ts';
+import { resolveEvents } from '../packages/node/src/linux/sample/record/index.ts';
 import { median } from './measure.ts';
 
 const EPOLL = fileURLToPath(new URL('epoll-waits.c', import.meta.url));

@@ -23,9 +23,9 @@ import { gzipSync } from 'node:zlib';
 import * as esbuild from 'esbuild';
 import { chromium, type Page } from 'playwright-core';
 import { memorySource } from '../packages/core/src/base/index.ts';
-import { findSection, openElf, readSectionBytes } from '../packages/core/src/elf/index.ts';
-import { addElf, CodeImage } from '../packages/trace/src/image/index.ts';
-import { calledFunctions, ExecutionEncoder, RandomWalk } from '../packages/trace/src/intel-pt/index.ts';
+import { findSection, openElf, readSectionBytes } from '../packages/core/src/code/elf/index.ts';
+import { addElf, CodeImage } from '../packages/trace/src/code/image/index.ts';
+import { calledFunctions, ExecutionEncoder, RandomWalk } from '../packages/trace/src/pt/index.ts';
 import { installPacked } from './installed-packages.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));

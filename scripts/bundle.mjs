@@ -18,7 +18,10 @@ const entriesOf = (dir) =>
     .map((path) => path.slice(0, -'.ts'.length))
     .map((name) => ({ in: `${dir}/src/entries/${name}.ts`, out: name }));
 
-/** The constants of `core/abi` are inlined; of the rest there shall be one copy where both packages are. */
+/**
+ * The constants of `core/format/abi` are inlined; of the rest there shall be one
+ * copy where both packages are.
+ */
 const coreOutside = {
   name: 'core-outside',
   setup({ onResolve }) {

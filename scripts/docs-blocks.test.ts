@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { findExport } from '../packages/core/src/export/index.ts';
+import { findExport } from '../packages/core/src/answers/export/index.ts';
 import { parseArguments } from '../packages/node/src/cli/common/parse.ts';
 import { VERBS } from '../packages/node/src/cli/main.ts';
-import { parseTrigger } from '../packages/node/src/flight/triggers/index.ts';
+import { parseTrigger } from '../packages/node/src/linux/sample/flight/triggers/index.ts';
 import { blocksOf, PAGES, placeOf } from './docs-blocks.ts';
 import { installPacked } from './installed-packages.ts';
 

@@ -6,8 +6,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 
-const SOURCE = 'packages/core/src/export/flame/page/main.ts';
-export const TARGET = 'packages/core/src/export/flame/generated/page-script.ts';
+const SOURCE = 'packages/core/src/answers/export/flame/page/main.ts';
+export const TARGET = 'packages/core/src/answers/export/flame/generated/page-script.ts';
 
 const HEADER = `/** Made by scripts/gen-flame-page.ts from ../page; do not edit. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: minified code is full of templates`;

@@ -1,12 +1,12 @@
 /**
- * Makes `packages/core/src/pmus/generated/facts.ts` from the tables of `pmus/facts`: tab-separated, `#`
- * begins a comment, the first line names the columns. A column of numbers is one whose every cell is a
- * number. `--check` fails where the file is not what would be made.
+ * Makes `packages/core/src/events/pmus/generated/facts.ts` from the tables of `events/pmus/facts`:
+ * tab-separated, `#` begins a comment, the first line names the columns. A column of numbers is one whose
+ * every cell is a number. `--check` fails where the file is not what would be made.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { writeGenerated } from './write-generated.ts';
 
-const ROOM = 'packages/core/src/pmus';
+const ROOM = 'packages/core/src/events/pmus';
 const NUMBER = /^(?:0x[0-9a-f]+|\d+)$/;
 
 function tableOf(file: string): string {

@@ -1,17 +1,18 @@
 /**
- * Makes `packages/core/src/records/generated/records.ts` from `abi/record-table.ts`: an interface, a
- * reader and a writer for each record, and the tables that find them by type. What a record and its fields
- * mean comes from `abi/record-words.tsv`. `--check` fails where the file is not what would be made.
+ * Makes `packages/core/src/format/records/generated/records.ts` from `format/abi/record-table.ts`:
+ * an interface, a reader and a writer for each record, and the tables that find them by type. What a
+ * record and its fields mean comes from `format/abi/record-words.tsv`. `--check` fails where the
+ * file is not what would be made.
  */
 import { readFileSync } from 'node:fs';
-import * as abi from '../packages/core/src/abi/index.ts';
-import { RECORD_TABLE, recordTypeName, STRUCTS } from '../packages/core/src/abi/index.ts';
+import * as abi from '../packages/core/src/format/abi/index.ts';
+import { RECORD_TABLE, recordTypeName, STRUCTS } from '../packages/core/src/format/abi/index.ts';
 import { wrapComments } from './wrap-comments-text.ts';
 import { writeGenerated } from './write-generated.ts';
 
-const TARGET = 'packages/core/src/records/generated/records.ts';
+const TARGET = 'packages/core/src/format/records/generated/records.ts';
 
-const WORDS = 'packages/core/src/abi/record-words.tsv';
+const WORDS = 'packages/core/src/format/abi/record-words.tsv';
 
 /**
  * Words by `RECORD FIELD`, with an empty field for the record itself. Each row is used, or it is a mistake.
@@ -189,5 +190,5 @@ if (unusedWords.size > 0) fail(`${WORDS}: words for what no record has: ${[...un
 writeGenerated(
   TARGET,
   wrapComments(out.join('\n')),
-  'abi/record-table.ts and abi/record-words.tsv say. Run: npx tsx scripts/gen-records.ts',
+  'format/abi/record-table.ts and abi/record-words.tsv say. Run: npx tsx scripts/gen-records.ts',
 );

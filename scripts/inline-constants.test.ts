@@ -47,7 +47,7 @@ test('a bundle of the packet reader has values, not names', async () => {
   const bundle = async (plugins: Plugin[]): Promise<readonly string[]> => {
     const { outputFiles } = await build({
       entryPoints: [
-        fileURLToPath(new URL('../packages/trace/src/intel-pt/packet-cursor.ts', import.meta.url)),
+        fileURLToPath(new URL('../packages/trace/src/pt/packets/packet-cursor.ts', import.meta.url)),
       ],
       bundle: true,
       format: 'esm',

@@ -20,7 +20,7 @@ const RULES: readonly OutputRule[] = [
     what: 'the console',
     pattern: /\bconsole\b|node:console/,
     except: {
-      'sys/exec-holder.ts': 'text of a program of its own, which escapes its one name',
+      'linux/kernel/sys/exec-holder.ts': 'text of a program of its own, which escapes its one name',
     },
   },
   {
@@ -29,8 +29,8 @@ const RULES: readonly OutputRule[] = [
       /process\s*(?:\.|\[['"])\s*(?:stdout|stderr|_rawDebug)\b(?!\.isTTY\b)|\bstd(?:out|err)\b[^=\n]*\}\s*=\s*process\b/,
     except: {
       'cli/common/output.ts': 'the width of the terminal',
-      'cli/top/terminal.ts': 'the size of the terminal',
-      'stat/run.ts': 'made early, nothing is written',
+      'cli/measuring/top/terminal.ts': 'the size of the terminal',
+      'linux/count/stat/run.ts': 'made early, nothing is written',
     },
   },
   {
@@ -43,7 +43,7 @@ const RULES: readonly OutputRule[] = [
     pattern: /\b(?:writev?|writev?Sync|writeFile|writeFileSync|appendFileSync)\(\s*(?:[12]|STD(?:OUT|ERR))\b/,
     except: {
       'cli/start/early-signals.ts': 'Output is not loaded yet; the text is constant',
-      'sampling/load-module.ts': 'the process is about to exit; the line is escaped',
+      'linux/sample/formats/load-module.ts': 'the process is about to exit; the line is escaped',
     },
   },
   {
@@ -53,8 +53,8 @@ const RULES: readonly OutputRule[] = [
     except: {
       'cli/common/output.ts': 'the one place',
       'cli/common/trace-log.ts': 'a file; the text is escaped',
-      'cli/common/control-channel.ts': 'answers of --control, which are constant',
-      'cli/inject/output.ts': 'a recording, into a file',
+      'cli/measuring/shared/control-channel.ts': 'answers of --control, which are constant',
+      'cli/reading/inject/output.ts': 'a recording, into a file',
       'cli/start/early-signals.ts': 'Output is not loaded yet; the text is constant',
       'cli/start/start.ts': 'Output is not loaded yet; the text is constant',
     },
@@ -70,7 +70,7 @@ const RULES: readonly OutputRule[] = [
     except: {
       'cli/common/output.ts': 'the one place',
       'cli/common/styles.ts': 'marks of styles',
-      'cli/top/keys.ts': 'what the keyboard sends',
+      'cli/measuring/top/keys.ts': 'what the keyboard sends',
     },
   },
   {
@@ -85,7 +85,7 @@ const RULES: readonly OutputRule[] = [
     except: {
       'cli/common/output.ts': 'the one place',
       'cli/main.ts': 'standard output and standard error',
-      'cli/common/text-file.ts': 'the file of stat -o and of list -o',
+      'cli/measuring/shared/text-file.ts': 'the file of stat -o and of list -o',
     },
   },
   {
@@ -94,14 +94,14 @@ const RULES: readonly OutputRule[] = [
     in: CLI,
     except: {
       'cli/common/export-file.ts': 'formats of other tools; refused on a terminal',
-      'cli/inject/output.ts': 'a recording; refused on a terminal',
+      'cli/reading/inject/output.ts': 'a recording; refused on a terminal',
     },
   },
   {
     what: 'control of the terminal',
     pattern: /\.(?:control|screen)\(/,
     in: CLI,
-    except: { 'cli/top/terminal.ts': 'the whole screen' },
+    except: { 'cli/measuring/top/terminal.ts': 'the whole screen' },
   },
 ];
 

@@ -18,16 +18,21 @@ test('a way there is found, at once or later, over other rooms, and told', () =>
     "const later = await import('../sys/index.ts');",
     "import '../target/index.ts';",
   ]) {
-    const found = withLine('locate/vdso.ts', line);
+    const found = withLine('host/locate/vdso.ts', line);
     assert.ok(found.length > 0, line);
     assert.ok(
-      found.some((text) => text.includes('locate/vdso.ts > ') && text.endsWith('sys/ffi.ts')),
+      found.some(
+        (text) => text.includes('host/locate/vdso.ts > ') && text.endsWith('linux/kernel/sys/ffi.ts'),
+      ),
       found[0],
     );
   }
 });
 
 test('types lead nowhere at run time', () => {
-  assert.deepEqual(withLine('locate/vdso.ts', "import type { Sys } from '../sys/index.ts';"), []);
-  assert.deepEqual(withLine('locate/vdso.ts', "import { type Sys, type Fd } from '../sys/index.ts';"), []);
+  assert.deepEqual(withLine('host/locate/vdso.ts', "import type { Sys } from '../sys/index.ts';"), []);
+  assert.deepEqual(
+    withLine('host/locate/vdso.ts', "import { type Sys, type Fd } from '../sys/index.ts';"),
+    [],
+  );
 });

@@ -7,9 +7,9 @@ const NODE = 'packages/node/src';
  * What reads recordings runs on every system, where the library that calls the kernel may not be installed.
  */
 const READERS = [
-  'open/index.ts',
-  'locate/index.ts',
-  'trace/part-worker.ts',
+  'host/open/index.ts',
+  'host/locate/index.ts',
+  'host/trace-threads/part-worker.ts',
   ...['report/report', 'report/script', 'export/export', 'convert/convert'].map((verb) => `cli/${verb}.ts`),
   ...globSync([`${NODE}/cli/pt`], /\.ts$/)
     .filter((path) => !/\.(?:test|pmu)\.ts$/.test(path))

@@ -13,7 +13,7 @@ Usage: npm run test:steady [-- FILE...]
 Runs each test file ten times beside two busy loops, 30 minutes at most, and says what failed and what there was
 no time for. Without FILE: the test files that differ from the branch main.
 
-  npm run test:steady -- packages/core/src/ring/ring.test.ts`;
+  npm run test:steady -- packages/core/src/format/ring/ring.test.ts`;
 const TEST_FILE = /\.(test|fuzz)\.ts$/;
 
 function git(...words: string[]): string[] {

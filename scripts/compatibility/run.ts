@@ -2,8 +2,8 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { openRecording } from '../../packages/node/src/open/index.ts';
-import { record } from '../../packages/node/src/record/index.ts';
+import { openRecording } from '../../packages/node/src/host/open/index.ts';
+import { record } from '../../packages/node/src/linux/sample/record/index.ts';
 import type { Recorded } from './checks.ts';
 import type { Programs } from './program.ts';
 import { type SampledFunction, sampledStacks } from './samples.ts';

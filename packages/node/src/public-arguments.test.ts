@@ -9,16 +9,16 @@ import * as core from '@counterpoint/core';
 import { CounterpointError, shownValue } from '@counterpoint/core/base';
 import { Profile } from '@counterpoint/core/profile';
 import * as trace from '@counterpoint/trace';
-import { LoadedSet } from './bpf/loader.ts';
-import { BpfMap } from './bpf/maps.ts';
-import { BpfRingBuffer } from './bpf/ring-buffer.ts';
 import * as bpf from './entries/bpf.ts';
 import * as counting from './entries/counting.ts';
 import * as flight from './entries/flight.ts';
 import * as formats from './entries/formats.ts';
 import * as node from './entries/index.ts';
-import { FakeSys } from './sys/fake-sys.ts';
-import { Fd } from './sys/index.ts';
+import { LoadedSet } from './linux/kernel/bpf/loader.ts';
+import { BpfMap } from './linux/kernel/bpf/maps.ts';
+import { BpfRingBuffer } from './linux/kernel/bpf/ring-buffer.ts';
+import { FakeSys } from './linux/kernel/sys/fake-sys.ts';
+import { Fd } from './linux/kernel/sys/index.ts';
 import { nodeEntries, readReport } from './test/api-report.ts';
 
 /**

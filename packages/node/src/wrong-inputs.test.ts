@@ -7,8 +7,8 @@ import * as counting from './entries/counting.ts';
 import { useEventTables } from './entries/events.ts';
 import { flight } from './entries/flight.ts';
 import * as root from './entries/index.ts';
-import { FakeSys } from './sys/fake-sys.ts';
-import { liveHandles } from './sys/index.ts';
+import { FakeSys } from './linux/kernel/sys/fake-sys.ts';
+import { liveHandles } from './linux/kernel/sys/index.ts';
 
 /** What a program without types may give where an object, a list or a text is meant. */
 const WRONG: readonly unknown[] = [null, 5, Number.NaN, true, { nmae: 5 }, () => 1];

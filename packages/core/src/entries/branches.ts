@@ -1,2 +1,2 @@
 /** Branch records in one form: branch stacks of samples, BTS, decoded traces, single steps. */
-export * from '../branches/index.ts';
+export * from '../format/branches/index.ts';

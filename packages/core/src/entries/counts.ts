@@ -1,2 +1,2 @@
 /** Recordings of counts (`stat record`): rounds of sums, read and written. */
-export * from '../counts/index.ts';
+export * from '../file-formats/counts/index.ts';

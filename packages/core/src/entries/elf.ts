@@ -36,4 +36,4 @@ export {
   STT_GNU_IFUNC,
   STT_NOTYPE,
   symbolsOnly,
-} from '../elf/index.ts';
+} from '../code/elf/index.ts';

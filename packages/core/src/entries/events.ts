@@ -42,4 +42,4 @@ export {
   type ToolEvent,
   type TracepointField,
   type Unavailable,
-} from '../events/index.ts';
+} from '../events/names/index.ts';

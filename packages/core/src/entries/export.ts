@@ -1,2 +1,2 @@
 /** Flame graph, folded stacks, speedscope, pprof, Firefox Profiler, V8's CPU profiles. */
-export * from '../export/index.ts';
+export * from '../answers/export/index.ts';

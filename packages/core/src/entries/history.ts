@@ -9,4 +9,4 @@ export {
   type WrittenHistory,
   writeHistory,
   writePerfDataOf,
-} from '../history/index.ts';
+} from '../file-formats/history/index.ts';

@@ -2,6 +2,32 @@
  * Read a recording anywhere: open it, ask it, export it. What is rarely needed has an entry of its own, one
  * for each room: `@counterpoint/core/records`, `/symbols`, `/profile`, `/events`, `/elf`, ...
  */
+
+export {
+  EXPORTS,
+  findExport,
+  lossLine,
+  lossTotals,
+  writeFirefox,
+  writeFlameSvg,
+  writeFolded,
+  writePprof,
+  writeSpeedscope,
+} from '../answers/export/index.ts';
+export {
+  callTree,
+  collectStats,
+  offCpu,
+  parseFields,
+  parseSortKeys,
+  type ScriptOptions,
+  type ScriptResult,
+  type StatsAnswer,
+  type TopAnswer,
+  type TopOptions,
+  topFunctions,
+  writeScript,
+} from '../answers/index.ts';
 export {
   type BlobLike,
   type ByteInput,
@@ -16,19 +42,7 @@ export {
   type Progress,
   type ProgressListener,
 } from '../base/index.ts';
-export {
-  EXPORTS,
-  findExport,
-  lossLine,
-  lossTotals,
-  writeFirefox,
-  writeFlameSvg,
-  writeFolded,
-  writePprof,
-  writeSpeedscope,
-} from '../export/index.ts';
-export { type IngestOptions, type IngestResult, ingestPerfData } from '../ingest/index.ts';
-export type { LossEntry, LossKind } from '../loss/index.ts';
+export type { SymbolDriver } from '../code/symbols/index.ts';
 export {
   type AddedRecords,
   directorySource,
@@ -42,20 +56,7 @@ export {
   readRecords,
   type ScanOptions,
   type SourceScanOptions,
-} from '../perfdata/index.ts';
-export type { Profile, ProfileMeta } from '../profile/index.ts';
-export {
-  callTree,
-  collectStats,
-  offCpu,
-  parseFields,
-  parseSortKeys,
-  type ScriptOptions,
-  type ScriptResult,
-  type StatsAnswer,
-  type TopAnswer,
-  type TopOptions,
-  topFunctions,
-  writeScript,
-} from '../query/index.ts';
-export type { SymbolDriver } from '../symbols/index.ts';
+} from '../file-formats/perfdata/index.ts';
+export type { LossEntry, LossKind } from '../format/loss/index.ts';
+export { type IngestOptions, type IngestResult, ingestPerfData } from '../profile/ingest/index.ts';
+export type { Profile, ProfileMeta } from '../profile/tables/index.ts';

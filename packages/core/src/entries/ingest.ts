@@ -1,4 +1,6 @@
 /** Ordered records to a profile. */
+
+export type { SourceMapFault, SourceMapsResult } from '../code/source-maps/index.ts';
 export {
   type FramelessFunctions,
   type IngestOptions,
@@ -10,5 +12,4 @@ export {
   type SampleTexts,
   type TimeRange,
   type WalkedSample,
-} from '../ingest/index.ts';
-export type { SourceMapFault, SourceMapsResult } from '../source-maps/index.ts';
+} from '../profile/ingest/index.ts';

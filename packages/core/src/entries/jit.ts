@@ -29,10 +29,10 @@ export {
   RECORDED_SOURCE_MAPS,
   type RecordedFile,
   type ScriptName,
-} from '../jit/index.ts';
+} from '../code/jit/index.ts';
 export {
   encodeRecordedMaps,
   type GivenName,
   type RecordedSourceMap,
   recordedSourceMap,
-} from '../source-maps/index.ts';
+} from '../code/source-maps/index.ts';

@@ -1,2 +1,2 @@
 /** What a recording does not contain. */
-export * from '../loss/index.ts';
+export * from '../format/loss/index.ts';

@@ -1,2 +1,2 @@
 /** Who runs what where, at any moment of a recording. */
-export * from '../machine/index.ts';
+export * from '../code/machine/index.ts';

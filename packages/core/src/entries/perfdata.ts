@@ -58,4 +58,4 @@ export {
   writePerfData,
   type ZstdFactory,
   type ZstdStream,
-} from '../perfdata/index.ts';
+} from '../file-formats/perfdata/index.ts';

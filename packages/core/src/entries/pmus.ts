@@ -40,4 +40,4 @@ export {
   type VendorProduct,
   type VendorSchema,
   withVendorEvents,
-} from '../pmus/index.ts';
+} from '../events/pmus/index.ts';

@@ -29,4 +29,4 @@ export {
   SymbolTable,
   ThreadTable,
   unitOfEvent,
-} from '../profile/index.ts';
+} from '../profile/tables/index.ts';

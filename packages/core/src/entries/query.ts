@@ -1,5 +1,6 @@
 /** Questions with plain JSON answers. */
 
+export * from '../answers/index.ts';
 export {
   CATEGORIES,
   type Category,
@@ -12,5 +13,4 @@ export {
   javascriptTime,
   type UnusedFold,
   viewJavascript,
-} from '../javascript/index.ts';
-export * from '../query/index.ts';
+} from '../profile/javascript/index.ts';

@@ -180,4 +180,4 @@ export {
   writeThrottle,
   writeTimeConv,
   writeUnthrottle,
-} from '../records/index.ts';
+} from '../format/records/index.ts';

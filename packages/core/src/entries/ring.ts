@@ -1,2 +1,2 @@
 /** The ring-buffer algorithm over plain memory. */
-export * from '../ring/index.ts';
+export * from '../format/ring/index.ts';

@@ -16,4 +16,4 @@ export {
   type OpenedFile,
   type SourceFrame,
   type SymbolDriver,
-} from '../symbols/index.ts';
+} from '../code/symbols/index.ts';

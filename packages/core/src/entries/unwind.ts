@@ -8,4 +8,4 @@ export {
   type UnwindOptions,
   type WantedBinary,
   withUnwoundStacks,
-} from '../unwind/index.ts';
+} from '../code/unwind/index.ts';

@@ -9,8 +9,8 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { chromium } from 'playwright-core';
-import { encodeRecords } from '../perfdata/index.ts';
-import { SampleLayout } from '../records/index.ts';
+import { encodeRecords } from '../file-formats/perfdata/index.ts';
+import { SampleLayout } from '../format/records/index.ts';
 import { ATTR, comm, mmap2, recording, round, sample } from './recordings.ts';
 
 /** The half minute that is usual is soon over where others have the machine. */

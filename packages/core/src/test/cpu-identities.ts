@@ -1,5 +1,5 @@
 /** Invented machines for tests. */
-import { type CpuIdentity, type CpuidRegisters, cpuidKey } from '../pmus/types.ts';
+import { type CpuIdentity, type CpuidRegisters, cpuidKey } from '../events/pmus/types.ts';
 
 type Given = Partial<Omit<CpuIdentity, 'flags' | 'pmuEvents'>> & {
   flags?: readonly string[];

@@ -1,6 +1,6 @@
 /** Every feature there is, with something in each. */
-import type { PerfDataFeatures } from '../perfdata/features/index.ts';
-import { makeAttr } from '../records/index.ts';
+import type { PerfDataFeatures } from '../file-formats/perfdata/features/index.ts';
+import { makeAttr } from '../format/records/index.ts';
 import { exampleAttr, exampleBytes } from './example-records.ts';
 
 export const EXAMPLE_FEATURES: Omit<PerfDataFeatures, 'raw'> = {

@@ -10,7 +10,7 @@ import {
   NONE,
   Profile,
   type ProfileEvent,
-} from '../profile/index.ts';
+} from '../profile/tables/index.ts';
 import { Random } from './random.ts';
 
 /** Fills a profile by names instead of indices. */

@@ -51,8 +51,8 @@ import {
   PERF_RECORD_THROTTLE,
   PERF_RECORD_TIME_CONV,
   PERF_RECORD_UNTHROTTLE,
-} from '../abi/index.ts';
-import { makeAttr, type PerfEventAttr, type PerfRecord, type Sample } from '../records/index.ts';
+} from '../format/abi/index.ts';
+import { makeAttr, type PerfEventAttr, type PerfRecord, type Sample } from '../format/records/index.ts';
 
 const tail = new Uint8Array();
 

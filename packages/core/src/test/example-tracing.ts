@@ -2,7 +2,7 @@
  * Trace metadata of an invented tracepoint, `demo:answer`, as the kernel would
  * describe it, and its raw samples.
  */
-import type { TracingParts } from '../perfdata/tracing-data/index.ts';
+import type { TracingParts } from '../file-formats/perfdata/tracing-data/index.ts';
 
 export const ANSWER_ID = 1234;
 

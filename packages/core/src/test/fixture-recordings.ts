@@ -1,4 +1,13 @@
 /** The recordings of fixtures/perfdata, made from values: small, always the same, each for one thing. */
+
+import {
+  encodeRecords,
+  encodeTracingData,
+  layoutByEvent,
+  type PerfDataFeatures,
+  type WrittenEvent,
+  writePerfData,
+} from '../file-formats/perfdata/index.ts';
 import {
   PERF_RECORD_COMPRESSED2,
   PERF_RECORD_EVENT_UPDATE,
@@ -17,16 +26,8 @@ import {
   PERF_RECORD_SAMPLE,
   PERF_RECORD_THROTTLE,
   PERF_RECORD_UNTHROTTLE,
-} from '../abi/index.ts';
-import {
-  encodeRecords,
-  encodeTracingData,
-  layoutByEvent,
-  type PerfDataFeatures,
-  type WrittenEvent,
-  writePerfData,
-} from '../perfdata/index.ts';
-import { makeAttr, type PerfRecord } from '../records/index.ts';
+} from '../format/abi/index.ts';
+import { makeAttr, type PerfRecord } from '../format/records/index.ts';
 import { exampleBytes } from './example-records.ts';
 import { ANSWER_ID, answerRaw, exampleTracingParts } from './example-tracing.ts';
 import { ATTR, CONTEXT_KERNEL, CONTEXT_USER, comm, mmap2, round, sample } from './recordings.ts';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { EventLookup, PmuDescription, PmuEvent } from '../events/index.ts';
+import type { EventLookup, PmuDescription, PmuEvent } from '../events/names/index.ts';
 
 interface Machine {
   pmus: Record<

@@ -1,4 +1,4 @@
-import type { JitRecord } from '../jit/index.ts';
+import type { JitRecord } from '../code/jit/index.ts';
 
 /** A jitdump of the records, as a runtime writes it: process 1234 on x86-64, times of the CPU by default. */
 export function jitDumpBytes(

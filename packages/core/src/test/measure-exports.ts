@@ -6,7 +6,7 @@
  * Memory is the peak of the whole process, so it is exact for one format at a time.
  */
 import { gzipSync } from 'node:zlib';
-import { EXPORTS } from '../export/index.ts';
+import { EXPORTS } from '../answers/export/index.ts';
 import { bigProfile } from './example-profile.ts';
 
 const wanted = process.argv.slice(2);

@@ -1,5 +1,5 @@
 import { memorySource } from '../base/index.ts';
-import type { FileRequest, OpenedFile, SymbolDriver } from '../symbols/index.ts';
+import type { FileRequest, OpenedFile, SymbolDriver } from '../code/symbols/index.ts';
 
 /**
  * Answers requests from a table by need and path (`binary /bin/ls`), and remembers what was asked and closed.

@@ -4,7 +4,7 @@ import {
   PERF_RECORD_MISC_USER,
   PERF_RECORD_MMAP,
   PERF_RECORD_SAMPLE,
-} from '../abi/index.ts';
+} from '../format/abi/index.ts';
 import { perf, TemporaryFolder } from './perf.ts';
 
 /** Where the binary is mapped in the made-up recordings. */

@@ -1,11 +1,11 @@
+import { DamageLog, memorySource } from '../base/index.ts';
+import { readFileHeader } from '../file-formats/perfdata/reader/file-header.ts';
 import {
   FEATURE_TRACING_DATA,
   PERF_RECORD_HEADER_ATTR,
   PERF_RECORD_HEADER_TRACING_DATA,
   PIPE_HEADER_SIZE,
-} from '../abi/index.ts';
-import { DamageLog, memorySource } from '../base/index.ts';
-import { readFileHeader } from '../perfdata/reader/file-header.ts';
+} from '../format/abi/index.ts';
 
 /**
  * The same recording as `perf record -o -` writes it: each attr as a HEADER_ATTR record, with its ids; trace

@@ -1,4 +1,8 @@
-import { PERF_RECORD_COMPRESSED, PERF_RECORD_HEADER_FEATURE, RECORD_HEADER_SIZE } from '../abi/index.ts';
+import {
+  PERF_RECORD_COMPRESSED,
+  PERF_RECORD_HEADER_FEATURE,
+  RECORD_HEADER_SIZE,
+} from '../format/abi/index.ts';
 
 // Records as bytes, right or wrong, for tests of what a reader makes of them. Little-endian.
 

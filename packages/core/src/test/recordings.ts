@@ -1,3 +1,4 @@
+import { type RecordOrBytes, writePerfData } from '../file-formats/perfdata/index.ts';
 import {
   PERF_RECORD_COMM,
   PERF_RECORD_FINISHED_ROUND,
@@ -13,9 +14,8 @@ import {
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
   PERF_TYPE_SOFTWARE,
-} from '../abi/index.ts';
-import { type RecordOrBytes, writePerfData } from '../perfdata/index.ts';
-import { makeAttr, type PerfRecord, type SampleRecord } from '../records/index.ts';
+} from '../format/abi/index.ts';
+import { makeAttr, type PerfRecord, type SampleRecord } from '../format/records/index.ts';
 
 const NO_TAIL = new Uint8Array();
 

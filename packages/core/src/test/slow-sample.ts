@@ -2,8 +2,8 @@
  * The plain statement of how a sample is laid out, for comparison with the fast decoder: the list of
  * perf_event_open(2), "PERF_RECORD_SAMPLE", read word by word with a cursor that fails at the end.
  */
-import { SAMPLE_BIT_NAMES } from '../abi/index.ts';
-import type { PerfEventAttr, Sample } from '../records/index.ts';
+import { SAMPLE_BIT_NAMES } from '../format/abi/index.ts';
+import type { PerfEventAttr, Sample } from '../format/records/index.ts';
 
 const CUT = Symbol('the record ends');
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { LiveProfile, record } from '../record/index.ts';
-import { countRun } from '../stat/index.ts';
+import { countRun } from '../linux/count/stat/index.ts';
+import { LiveProfile, record } from '../linux/sample/record/index.ts';
 import { counterpoint } from '../test/command-line.ts';
 import { parseArguments } from './common/parse.ts';
 import { UsageError } from './common/usage-error.ts';

@@ -16,12 +16,12 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { examineMachine } from '../probe/index.ts';
-import { realSys } from '../sys/index.ts';
+import { examineMachine } from '../linux/kernel/probe/index.ts';
+import { realSys } from '../linux/kernel/sys/index.ts';
 import { noPidNamespace } from '../test/pid-namespace.ts';
 import { generalHelp, verbHelp } from './common/help.ts';
-import { TOPICS } from './common/topics.ts';
 import { helpTexts, VERBS } from './main.ts';
+import { TOPICS } from './topics.ts';
 
 test('the build writes down the help of every verb', async () => {
   const texts = new Map(await helpTexts());

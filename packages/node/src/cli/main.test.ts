@@ -8,8 +8,8 @@ import { verbHelp } from './common/help.ts';
 import { Output, OutputClosed } from './common/output.ts';
 import { printError } from './common/output-error.ts';
 import { ProgressLine } from './common/progress.ts';
-import { TOPICS } from './common/topics.ts';
 import { helpTexts, runCommandLine, VERBS } from './main.ts';
+import { TOPICS } from './topics.ts';
 
 function capture({ isTerminal = false, env = {}, columns = 0 } = {}) {
   const sink = {
@@ -101,7 +101,7 @@ test('what the topics name is understood', async () => {
       parseTimes(form.replace('FROM', '1').replace('TO', '2'), { first: 0n, last: 9n }).length,
       form.split('%,').length,
     );
-  const { builtInFormats } = await import('../sampling/index.ts');
+  const { builtInFormats } = await import('../linux/sample/formats/index.ts');
   assert.deepEqual(leftOf(await page('formats'), 'Built in'), [...builtInFormats]);
 });
 

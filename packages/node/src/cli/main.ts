@@ -4,8 +4,8 @@ import { familyHelp, generalHelp, helpOfHelp, usageLines, verbHelp } from './com
 import { descriptorSink, Output, OutputClosed } from './common/output.ts';
 import { printError } from './common/output-error.ts';
 import { parseArguments } from './common/parse.ts';
-import { TOPICS } from './common/topics.ts';
 import { UsageError } from './common/usage-error.ts';
+import { TOPICS } from './topics.ts';
 
 interface VerbEntry {
   readonly name: string;
@@ -18,138 +18,142 @@ export const VERBS: readonly VerbEntry[] = [
   {
     name: 'stat',
     summary: 'count events of a program, of running processes or of the whole machine',
-    load: () => import('./stat/stat.ts'),
+    load: () => import('./measuring/stat/stat.ts'),
   },
   {
     name: 'stat record',
     summary: 'count as stat does, and keep the counts in a recording',
-    load: () => import('./stat/record.ts'),
+    load: () => import('./measuring/stat/record.ts'),
   },
   {
     name: 'stat report',
     summary: 'show the counts that stat record kept, as stat shows them',
-    load: () => import('./stat/report.ts'),
+    load: () => import('./measuring/stat/report.ts'),
   },
   {
     name: 'record',
     summary: 'sample a program or running processes into a perf.data file',
-    load: () => import('./record/record.ts'),
+    load: () => import('./measuring/record/record.ts'),
   },
   {
     name: 'top',
     summary: 'show which functions run, while they run',
-    load: () => import('./top/top.ts'),
+    load: () => import('./measuring/top/top.ts'),
   },
   {
     name: 'off-cpu',
     summary: 'show who waits where, and for how long',
-    load: () => import('./off-cpu/off-cpu.ts'),
+    load: () => import('./measuring/off-cpu/off-cpu.ts'),
   },
   {
     name: 'loop',
     summary: 'show the turns of the event loop, and what blocked it',
-    load: () => import('./loop/loop.ts'),
+    load: () => import('./measuring/loop/loop.ts'),
   },
   {
     name: 'flight',
     summary: 'keep what happened last, and write it to a file when something happens',
-    load: () => import('./flight/flight.ts'),
+    load: () => import('./measuring/flight/flight.ts'),
   },
   {
     name: 'report',
     summary: 'show where the samples of a recording fell',
-    load: () => import('./report/report.ts'),
+    load: () => import('./reading/report/report.ts'),
   },
   {
     name: 'annotate',
     summary: 'show which instructions and lines of a function the samples fell on',
-    load: () => import('./annotate/annotate.ts'),
+    load: () => import('./reading/annotate/annotate.ts'),
   },
   {
     name: 'diff',
     summary: 'compare recordings by function, file or binary: what changed beyond noise',
-    load: () => import('./diff/diff.ts'),
+    load: () => import('./reading/diff/diff.ts'),
   },
-  { name: 'script', summary: 'print every sample of a recording', load: () => import('./report/script.ts') },
+  {
+    name: 'script',
+    summary: 'print every sample of a recording',
+    load: () => import('./reading/report/script.ts'),
+  },
   {
     name: 'export',
     summary: 'turn a recording into a flame graph or the format of another tool',
-    load: () => import('./export/export.ts'),
+    load: () => import('./reading/export/export.ts'),
   },
   {
     name: 'evlist',
     summary: 'list the events of a recording, and how they were recorded',
-    load: () => import('./lists/evlist.ts'),
+    load: () => import('./reading/contents/evlist.ts'),
   },
   {
     name: 'buildid-list',
     summary: 'list the binaries of a recording with their build ids',
-    load: () => import('./lists/buildid-list.ts'),
+    load: () => import('./reading/contents/buildid-list.ts'),
   },
   {
     name: 'buildid-cache',
     summary: 'keep binaries by build id, so that old recordings have names',
-    load: () => import('./lists/buildid-cache.ts'),
+    load: () => import('./reading/contents/buildid-cache.ts'),
   },
   {
     name: 'archive',
     summary: 'put a recording and what names its samples into one file',
-    load: () => import('./archive/archive.ts'),
+    load: () => import('./reading/archive/archive.ts'),
   },
   {
     name: 'inject',
     summary: 'add to a recording what it lacks (build ids, times of waits), or decompress it',
-    load: () => import('./inject/inject.ts'),
+    load: () => import('./reading/inject/inject.ts'),
   },
   {
     name: 'convert',
     summary: 'turn a recording into a history of fixed-size records, or back',
-    load: () => import('./convert/convert.ts'),
+    load: () => import('./reading/convert/convert.ts'),
   },
   {
     name: 'pt record',
     summary: 'record every branch of a program: by Intel PT, or in software where there is none',
-    load: () => import('./pt-record/pt-record.ts'),
+    load: () => import('./measuring/pt-record/pt-record.ts'),
   },
   {
     name: 'pt dump',
     summary: 'print the packets of a raw Intel PT trace',
-    load: () => import('./pt/dump.ts'),
+    load: () => import('./reading/pt/dump.ts'),
   },
   {
     name: 'pt flow',
     summary: 'print the instructions and events of a raw Intel PT trace',
-    load: () => import('./pt/flow.ts'),
+    load: () => import('./reading/pt/flow.ts'),
   },
   {
     name: 'pt profile',
     summary: 'count what a raw Intel PT trace executed, exactly',
-    load: () => import('./pt/profile.ts'),
+    load: () => import('./reading/pt/profile.ts'),
   },
   {
     name: 'pt calls',
     summary: 'print the calls of a raw Intel PT trace, with their times',
-    load: () => import('./pt/calls.ts'),
+    load: () => import('./reading/pt/calls.ts'),
   },
   {
     name: 'list',
     summary: 'list the events that can be counted and sampled, and the sampling formats',
-    load: () => import('./list/list.ts'),
+    load: () => import('./measuring/list/list.ts'),
   },
   {
     name: 'doctor',
     summary: 'say what this machine can record and count, and why not',
-    load: () => import('./doctor/doctor.ts'),
+    load: () => import('./measuring/doctor/doctor.ts'),
   },
   {
     name: 'version',
     summary: 'print the version, and what this installation can do',
-    load: () => import('./version/version.ts'),
+    load: () => import('./measuring/version/version.ts'),
   },
   {
     name: 'check feature',
     summary: 'say whether this installation has a feature, for scripts',
-    load: () => import('./version/check-feature.ts'),
+    load: () => import('./measuring/version/check-feature.ts'),
   },
 ];
 
@@ -307,7 +311,7 @@ function needsLinux({ needsLinux: needs = false }: Verb, words: readonly string[
 }
 
 async function refuseHere({ name }: Verb): Promise<void> {
-  const { requireLinux } = await import('../sys/linux.ts');
+  const { requireLinux } = await import('../linux/kernel/sys/linux.ts');
   requireLinux(name);
 }
 
@@ -335,7 +339,7 @@ function isVerbose(words: readonly string[]): boolean {
 export async function main(words: readonly string[]): Promise<void> {
   // Said by `bin/counterpoint` where the verb may run a command.
   if ((process.env['COUNTERPOINT_LAUNCHER'] ?? '') !== '')
-    (await import('../target/index.ts')).takeOverFromLauncher();
+    (await import('../linux/kernel/target/index.ts')).takeOverFromLauncher();
   else delete process.env['COUNTERPOINT_LAUNCHER'];
   const err = new Output(descriptorSink(2, 'standard error'));
   // Node would print it as it is, with whatever names are in it.
@@ -345,6 +349,7 @@ export async function main(words: readonly string[]): Promise<void> {
   });
   const status = await runCommandLine(words, new Output(descriptorSink(1, 'standard output')), err);
   // A verb that waited for signals has loaded it; with too few descriptors for that, none did.
-  if (status !== EXIT_OK) (await import('./common/stop-signals.ts').catch(() => null))?.endByReceivedSignal();
+  if (status !== EXIT_OK)
+    (await import('./measuring/shared/stop-signals.ts').catch(() => null))?.endByReceivedSignal();
   process.exit(status);
 }

@@ -1,3 +1,3 @@
 /// <reference types="node" preserve="true" />
 /** Counters around benchmarks of tinybench and mitata. */
-export * from '../benchmarks/index.ts';
+export * from '../linux/count/benchmarks/index.ts';

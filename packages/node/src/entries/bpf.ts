@@ -90,5 +90,5 @@ export {
   w7,
   w8,
   w9,
-} from '../bpf/index.ts';
-export * from '../bpf/on-this-kernel.ts';
+} from '../linux/kernel/bpf/index.ts';
+export * from '../linux/kernel/bpf/on-this-kernel.ts';

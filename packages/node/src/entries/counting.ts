@@ -1,4 +1,4 @@
 /// <reference types="node" preserve="true" />
 /** Event sets counted on a target: sessions, overflow, control data, sums for others, the whole machine. */
-export * from '../counting/index.ts';
-export type { EventChange, Note, PlannedEvent } from '../perf-events/index.ts';
+export * from '../linux/count/counting/index.ts';
+export type { EventChange, Note, PlannedEvent } from '../linux/kernel/perf-events/index.ts';

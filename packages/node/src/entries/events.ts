@@ -7,4 +7,4 @@ export {
   readCpuIdentities,
   type TableCore,
   useEventTables,
-} from '../pmu/index.ts';
+} from '../linux/kernel/local-pmus/index.ts';

@@ -2,6 +2,13 @@
 /** The flight recorder: keep what happened last in memory, and write it to a file when it is wanted. */
 
 export type { HistoryFile, HistoryRecord } from '@counterpoint/core/history';
+/** Histories of fixed-size records, as `fixedSize` writes them. */
+export {
+  type Converted,
+  type ConvertOptions,
+  convertRecording,
+  openHistory,
+} from '../host/history-files/index.ts';
 export {
   type FlightDump,
   type FlightEnd,
@@ -9,6 +16,4 @@ export {
   FlightRecorder,
   type FlightStatus,
   flight,
-} from '../flight/index.ts';
-/** Histories of fixed-size records, as `fixedSize` writes them. */
-export { type Converted, type ConvertOptions, convertRecording, openHistory } from '../history/index.ts';
+} from '../linux/sample/flight/index.ts';

@@ -51,7 +51,8 @@ export {
   w7,
   w8,
   w9,
-} from '../bpf/index.ts';
+} from '../linux/kernel/bpf/index.ts';
+export type { Fd, Mapping, Watch } from '../linux/kernel/sys/index.ts';
 export {
   builtInFormats,
   type ChainPlan,
@@ -93,5 +94,4 @@ export {
   type SuspendedBy,
   type UserStackPlan,
   type WakeRule,
-} from '../sampling/index.ts';
-export type { Fd, Mapping, Watch } from '../sys/index.ts';
+} from '../linux/sample/formats/index.ts';

@@ -8,14 +8,6 @@ export { CounterpointError, FormatError } from '@counterpoint/core/base';
 export { EXPORTS, findExport, lossLine, lossTotals } from '@counterpoint/core/export';
 export { callTree, collectStats, offCpu, topFunctions } from '@counterpoint/core/query';
 export {
-  type ConnectOptions,
-  type CountingRequest,
-  type CountingSession,
-  connect,
-  openCounting,
-  type RemoteSession,
-} from '../counting/index.ts';
-export {
   openRecording,
   type ProfileOptions,
   Recording,
@@ -23,15 +15,46 @@ export {
   type RecordingOptions,
   type RecordingScriptOptions,
   type RecordingStatsOptions,
-} from '../open/index.ts';
-export type { Note, OpenPlan, OpenRow, SamplePart, SidebandPart } from '../perf-events/index.ts';
+} from '../host/open/index.ts';
+export {
+  type ConnectOptions,
+  type CountingRequest,
+  type CountingSession,
+  connect,
+  openCounting,
+  type RemoteSession,
+} from '../linux/count/counting/index.ts';
+export {
+  type Counters,
+  type CountersOptions,
+  counters,
+  type Measurement,
+  measure,
+} from '../linux/count/self-monitoring/index.ts';
+export {
+  countRun,
+  type Measurement as RunMeasurement,
+  type RowOptions,
+  type RunOptions,
+  type RunResult,
+  rowsOf,
+  type StatRow,
+} from '../linux/count/stat/index.ts';
+export type { Note, OpenPlan, OpenRow, SamplePart, SidebandPart } from '../linux/kernel/perf-events/index.ts';
+export {
+  type ExitStatus,
+  type HeldCommand,
+  type LaunchOptions,
+  launchHeld,
+  type SynthesisPart,
+} from '../linux/kernel/target/index.ts';
 export {
   OwnProfile,
   type OwnProfileOptions,
   profile,
   RunningProfile,
   startProfile,
-} from '../profiler/index.ts';
+} from '../linux/sample/profiler/index.ts';
 export {
   type FormatChoice,
   type FormatResult,
@@ -55,27 +78,4 @@ export {
   type SoftCounts,
   type StopReason,
   WriteError,
-} from '../record/index.ts';
-export {
-  type Counters,
-  type CountersOptions,
-  counters,
-  type Measurement,
-  measure,
-} from '../self-monitoring/index.ts';
-export {
-  countRun,
-  type Measurement as RunMeasurement,
-  type RowOptions,
-  type RunOptions,
-  type RunResult,
-  rowsOf,
-  type StatRow,
-} from '../stat/index.ts';
-export {
-  type ExitStatus,
-  type HeldCommand,
-  type LaunchOptions,
-  launchHeld,
-  type SynthesisPart,
-} from '../target/index.ts';
+} from '../linux/sample/record/index.ts';

@@ -1,3 +1,3 @@
 /// <reference types="node" preserve="true" />
 /** Counters of the own thread, read in user space. */
-export * from '../self-monitoring/index.ts';
+export * from '../linux/count/self-monitoring/index.ts';

@@ -1,7 +1,11 @@
 /// <reference types="node" preserve="true" />
 /** One run of a target and its counts as rows: places, spread of runs, derived metrics. */
-export type { ControlRequest, CountingSession, CountStatus, EventCount } from '../counting/index.ts';
-export type { Note } from '../perf-events/index.ts';
+export type {
+  ControlRequest,
+  CountingSession,
+  CountStatus,
+  EventCount,
+} from '../linux/count/counting/index.ts';
 export {
   type AggregatePlace,
   type Aggregation,
@@ -27,6 +31,7 @@ export {
   type StatScope,
   type StopReason,
   spreadOf,
-} from '../stat/index.ts';
-export type { ProcessTimes } from '../sys/index.ts';
-export type { ExitStatus, LaunchOptions } from '../target/index.ts';
+} from '../linux/count/stat/index.ts';
+export type { Note } from '../linux/kernel/perf-events/index.ts';
+export type { ProcessTimes } from '../linux/kernel/sys/index.ts';
+export type { ExitStatus, LaunchOptions } from '../linux/kernel/target/index.ts';

@@ -1,3 +1,3 @@
 /// <reference types="node" preserve="true" />
 /** Threads that decode hardware traces, for `profileInParts`. */
-export { partWorkers, threadPartWorker, workersFor } from '../trace/index.ts';
+export { partWorkers, threadPartWorker, workersFor } from '../host/trace-threads/index.ts';

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { MMAP_PAGE_DATA_OFFSET, MMAP_PAGE_DATA_SIZE } from '@counterpoint/core/abi';
-import { type FakeEvent, FakeSys } from '../sys/fake-sys.ts';
-import { type Fd, Mapping, SysError } from '../sys/index.ts';
+import { type FakeEvent, FakeSys } from '../linux/kernel/sys/fake-sys.ts';
+import { type Fd, Mapping, SysError } from '../linux/kernel/sys/index.ts';
 import { CONTROL_WORDS, ENDED, OFF, ON, STATE, WANTED_OFF } from './aux-kernel.ts';
 
 /** A CPU with a hardware trace: what the recorder has mapped, and what else both sides share. */

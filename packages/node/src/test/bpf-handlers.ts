@@ -11,7 +11,7 @@ import {
   r6,
   r7,
   u64,
-} from '../bpf/index.ts';
+} from '../linux/kernel/bpf/index.ts';
 
 // A histogram of the time between two tracepoints, by thread. Nothing is dropped: others
 // may record these tracepoints.

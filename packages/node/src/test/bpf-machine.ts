@@ -3,7 +3,7 @@
  * registers as bigints, maps as JavaScript maps, helpers as functions.
  */
 import { BPF_HELPERS, type BpfHelper } from '@counterpoint/core/abi';
-import type { BpfProgram } from '../bpf/program.ts';
+import type { BpfProgram } from '../linux/kernel/bpf/program.ts';
 
 const MEMORY_BYTES = 1 << 16;
 const STACK_END = 4096n;

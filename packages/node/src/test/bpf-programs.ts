@@ -7,8 +7,8 @@ import {
   PERF_TYPE_SOFTWARE,
 } from '@counterpoint/core/abi';
 import { encodeAttr, makeAttr, type PerfEventAttr } from '@counterpoint/core/records';
-import type { BpfMapDefinition, BpfProgram, BpfProgramType } from '../bpf/index.ts';
-import { type Fd, realSys } from '../sys/index.ts';
+import type { BpfMapDefinition, BpfProgram, BpfProgramType } from '../linux/kernel/bpf/index.ts';
+import { type Fd, realSys } from '../linux/kernel/sys/index.ts';
 
 /** Programs by their bytes, for tests of loading and attaching that trust no assembler. */
 

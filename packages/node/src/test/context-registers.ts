@@ -26,8 +26,8 @@ import {
   r1,
   r6,
   r7,
-} from '../bpf/index.ts';
-import { realSys as sys } from '../sys/index.ts';
+} from '../linux/kernel/bpf/index.ts';
+import { realSys as sys } from '../linux/kernel/sys/index.ts';
 import { spin } from './bpf-programs.ts';
 
 const sampled = PERF_REGISTERS[process.arch === 'x64' ? 'x64' : 'arm64'];

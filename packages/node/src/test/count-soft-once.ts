@@ -3,7 +3,7 @@
  * counted goes to FILE, as JSON.
  */
 import { writeFileSync } from 'node:fs';
-import { countSoft } from '../softpmu/index.ts';
+import { countSoft } from '../linux/stepping/softpmu/index.ts';
 
 const [way, file, ...command] = process.argv.slice(2);
 const { counts, stepped, exit } = await countSoft({ command, way: way === 'fast' ? 'fast' : 'step' });

@@ -17,7 +17,7 @@ import {
   MMAP_PAGE_TIME_SHIFT,
   MMAP_PAGE_TIME_ZERO,
 } from '@counterpoint/core/abi';
-import { type Mapping, realSys } from '../sys/index.ts';
+import { type Mapping, realSys } from '../linux/kernel/sys/index.ts';
 
 const FIELDS = {
   lock: [MMAP_PAGE_LOCK, 4],

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { SoftResult } from '../softpmu/index.ts';
+import type { SoftResult } from '../linux/stepping/softpmu/index.ts';
 import { temporaryFolder } from './perf.ts';
 import { sourceProgram } from './sources.ts';
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import type { FlightDump, FlightOptions } from '../flight/index.ts';
+import type { FlightDump, FlightOptions } from '../linux/sample/flight/index.ts';
 import { sourceModule, sourceOptions } from './sources.ts';
 
 const LOADER = ['--expose-gc', ...sourceOptions(), '--input-type=module'];
-const MODULE = sourceModule('flight/index.ts');
+const MODULE = sourceModule('linux/sample/flight/index.ts');
 
 export interface Memory {
   /** JavaScript's objects, and the buffers that they own. */

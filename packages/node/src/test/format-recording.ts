@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { memorySource } from '@counterpoint/core/base';
 import { openPerfData, readRecords } from '@counterpoint/core/perfdata';
 import type { Sample } from '@counterpoint/core/records';
-import type { RecordOptions } from '../record/index.ts';
-import { record } from '../record/index.ts';
+import type { RecordOptions } from '../linux/sample/record/index.ts';
+import { record } from '../linux/sample/record/index.ts';
 import { noTracepoints } from './rights.ts';
 
 /** Why formats cannot be had here, or false. */

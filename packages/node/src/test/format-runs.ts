@@ -1,11 +1,16 @@
 /** Formats over events of this process, without a recording around them. */
 import { getPriority } from 'node:os';
 import { parseEvents } from '@counterpoint/core/events';
-import { openSampledEvents, planEvents, planOpen, type SampledEvents } from '../perf-events/index.ts';
-import { systemEventLookup } from '../pmu/index.ts';
-import { checkFormatOptions, FormatRun, type SamplingFormat } from '../sampling/index.ts';
-import { realSys } from '../sys/index.ts';
-import { onlineCpus } from '../target/index.ts';
+import { systemEventLookup } from '../linux/kernel/local-pmus/index.ts';
+import {
+  openSampledEvents,
+  planEvents,
+  planOpen,
+  type SampledEvents,
+} from '../linux/kernel/perf-events/index.ts';
+import { realSys } from '../linux/kernel/sys/index.ts';
+import { onlineCpus } from '../linux/kernel/target/index.ts';
+import { checkFormatOptions, FormatRun, type SamplingFormat } from '../linux/sample/formats/index.ts';
 
 export interface OwnRun extends Disposable {
   readonly run: FormatRun;

@@ -1,7 +1,7 @@
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Random } from '../../../core/src/test/random.ts';
-import type { V8Layout } from '../javascript/v8-layout.ts';
+import type { V8Layout } from '../linux/sample/v8/v8-layout.ts';
 
 /** Of the image, in a file that has holes elsewhere. */
 export const IMAGE_START = 1 << 18;

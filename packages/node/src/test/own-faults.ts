@@ -1,6 +1,6 @@
 import { CounterpointError } from '@counterpoint/core/base';
-import { openCounting } from '../counting/index.ts';
-import { realSys } from '../sys/index.ts';
+import { openCounting } from '../linux/count/counting/index.ts';
+import { realSys } from '../linux/kernel/sys/index.ts';
 
 /** Page faults of the calling thread are ours to make: one per fresh page. */
 const PAGE = 4096;

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CounterpointError } from '@counterpoint/core/base';
-import { openCounting } from '../counting/index.ts';
-import { realSys } from '../sys/index.ts';
+import { openCounting } from '../linux/count/counting/index.ts';
+import { realSys } from '../linux/kernel/sys/index.ts';
 
 /** No right, or a kernel without uprobes. */
 const CANNOT: ReadonlySet<string> = new Set([

@@ -1,7 +1,7 @@
 /** Prints what recordings would open: for a machine that is only there for one process. Options in a file. */
 import { readFileSync } from 'node:fs';
 import { attrFields } from '../cli/common/attr-fields.ts';
-import { planRecording, type RecordOptions } from '../record/index.ts';
+import { planRecording, type RecordOptions } from '../linux/sample/record/index.ts';
 
 const requests = JSON.parse(readFileSync(process.argv[2]!, 'utf8')) as RecordOptions[];
 const plans = [];

@@ -1,7 +1,7 @@
 import { HARDWARE_EVENTS, PERF_TYPE_HARDWARE } from '@counterpoint/core/abi';
 import { encodeAttr, makeAttr, type PerfEventAttr } from '@counterpoint/core/records';
-import { type Fd, realSys } from '../sys/index.ts';
-import { launchHeld } from '../target/index.ts';
+import { type Fd, realSys } from '../linux/kernel/sys/index.ts';
+import { launchHeld } from '../linux/kernel/target/index.ts';
 
 /**
  * A hardware event as the kernel takes it, for tests that compare what is built on

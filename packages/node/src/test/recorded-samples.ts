@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { PERF_RECORD_SAMPLE } from '@counterpoint/core/abi';
 import type { SampleRecord } from '@counterpoint/core/records';
-import { openRecording } from '../open/index.ts';
+import { openRecording } from '../host/open/index.ts';
 
 /** The samples of a file, in the order of the file. */
 export async function samplesOf(path: string): Promise<SampleRecord[]> {

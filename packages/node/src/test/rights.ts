@@ -1,4 +1,4 @@
-import { systemEventLookup } from '../pmu/index.ts';
+import { systemEventLookup } from '../linux/kernel/local-pmus/index.ts';
 import { canCount } from './own-faults.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, copyFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { examineMachine } from '../probe/index.ts';
-import { realSys } from '../sys/index.ts';
+import { examineMachine } from '../linux/kernel/probe/index.ts';
+import { realSys } from '../linux/kernel/sys/index.ts';
 
 const NOBODY = 65534;
 

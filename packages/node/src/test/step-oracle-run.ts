@@ -3,8 +3,8 @@
  * PROGRAM [WORDS...]`; prints both.
  */
 import { openSync, readFileSync } from 'node:fs';
-import { countSoft } from '../softpmu/count-soft.ts';
-import { launchHeld } from '../target/index.ts';
+import { launchHeld } from '../linux/kernel/target/index.ts';
+import { countSoft } from '../linux/stepping/softpmu/count-soft.ts';
 
 const [counter, resultPath, ...command] = process.argv.slice(2);
 // Held by the same shell, so both have the same variables in the same order: programs walk through them.

@@ -19,4 +19,4 @@ export {
   parseRawCode,
   type RawCode,
   X86_MACHINES,
-} from '../image/index.ts';
+} from '../code/image/index.ts';

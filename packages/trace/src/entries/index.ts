@@ -4,7 +4,15 @@
  * `@counterpoint/trace/intel-pt` (packets, events, coverage, encoding), `/perf`, `/image`,
  * `/instructions`, `/intel-pt-text`.
  */
-export { addElf, CodeImage } from '../image/index.ts';
+export { addElf, CodeImage } from '../code/image/index.ts';
+export {
+  type ItraceOptions,
+  parseItrace,
+  type TraceOutcome,
+  type TraceRequest,
+  type TraceSource,
+  withTrace,
+} from '../perf/samples/index.ts';
 export {
   type CallListener,
   type CallRecord,
@@ -20,12 +28,4 @@ export {
   type TraceCalls,
   type TraceProfile,
   webPartWorker,
-} from '../intel-pt/index.ts';
-export {
-  type ItraceOptions,
-  parseItrace,
-  type TraceOutcome,
-  type TraceRequest,
-  type TraceSource,
-  withTrace,
-} from '../perf/index.ts';
+} from '../pt/index.ts';

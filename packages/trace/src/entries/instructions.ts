@@ -22,4 +22,4 @@ export {
   MODE_16,
   MODE_32,
   MODE_64,
-} from '../instructions/index.ts';
+} from '../code/instructions/index.ts';

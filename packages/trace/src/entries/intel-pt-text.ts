@@ -1,2 +1,2 @@
 /** Code, a trace and what it says, in a file that a person can read: for tests of decoders. */
-export * from '../intel-pt/text/index.ts';
+export * from '../pt/text/index.ts';

@@ -2,8 +2,8 @@
  * The module that a browser's worker runs, for `webPartWorker`: `new Worker(new URL('…/intel-pt-worker.js'),
  * { type: 'module' })`. Importing it makes this thread one. It is whole: it imports nothing.
  */
-import type { ToWorker } from '../intel-pt/parallel/messages.ts';
-import { servePartWorker } from '../intel-pt/parallel/serve-part-worker.ts';
+import type { ToWorker } from '../pt/parallel/messages.ts';
+import { servePartWorker } from '../pt/parallel/serve-part-worker.ts';
 
 /** The part of DedicatedWorkerGlobalScope that is used. */
 interface WorkerScope {

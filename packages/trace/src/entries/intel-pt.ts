@@ -72,7 +72,7 @@ export {
   PT_PWRX_HW,
   PT_PWRX_INTERRUPT,
   PT_PWRX_STORE,
-} from '../intel-pt/index.ts';
+} from '../pt/index.ts';
 
 // What else perf writes down beside a trace, as lines among the packets.
 
@@ -83,7 +83,7 @@ export {
   type SidebandFormat,
   type SidebandOptions,
   sidebandLines,
-} from '../intel-pt/index.ts';
+} from '../pt/index.ts';
 
 // Processors and clocks.
 
@@ -98,7 +98,7 @@ export {
   type TimeSettings,
   tscToPerfNs,
   tscToPerfTime,
-} from '../intel-pt/index.ts';
+} from '../pt/index.ts';
 
 // Instructions and events one by one.
 
@@ -178,7 +178,7 @@ export {
   STEP_INSTRUCTION,
   TSX_ABORTED,
   TSX_IN_TRANSACTION,
-} from '../intel-pt/index.ts';
+} from '../pt/index.ts';
 
 // Exact answers: profiles, calls, coverage.
 
@@ -241,7 +241,7 @@ export {
   writeBranchText,
   writeFunctionCoverage,
   writeLcov,
-} from '../intel-pt/index.ts';
+} from '../pt/index.ts';
 
 // Several threads.
 
@@ -263,7 +263,7 @@ export {
   type WebWorkerLike,
   type WorkerOptions,
   webPartWorker,
-} from '../intel-pt/index.ts';
+} from '../pt/index.ts';
 
 // A trace of an execution.
 
@@ -285,12 +285,12 @@ export {
   STEP_ASYNC,
   STEP_END,
   STEP_ON,
-} from '../intel-pt/index.ts';
+} from '../pt/index.ts';
 
 // The trace of a recording.
 
 // For the PMU in software. Whole files: an entry cannot name what is left out of the published types.
-export * from '../intel-pt/execution/step-encoder.ts';
+export * from '../pt/execution/step-encoder.ts';
 export {
   AUXTRACE_INTEL_PT,
   encodePtInfo,
@@ -300,5 +300,5 @@ export {
   readPtInfo,
   type TracedMapping,
   type TracedThread,
-} from '../intel-pt/index.ts';
-export * from '../intel-pt/perf/pt-config.ts';
+} from '../pt/index.ts';
+export * from '../pt/perf-data/pt-config.ts';

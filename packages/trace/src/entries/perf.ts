@@ -1,2 +1,2 @@
 /** The traces of a recording, as perf's `--itrace` asks for them: samples among the recorded ones. */
-export * from '../perf/index.ts';
+export * from '../perf/samples/index.ts';

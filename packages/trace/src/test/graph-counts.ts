@@ -1,6 +1,6 @@
-import { NodeCounts } from '../intel-pt/answers/node-counts.ts';
-import { ProfileCollector } from '../intel-pt/answers/profile-trace.ts';
-import type { CodeGraph } from '../intel-pt/graph/index.ts';
+import { NodeCounts } from '../pt/answers/node-counts.ts';
+import { ProfileCollector } from '../pt/answers/profile-trace.ts';
+import type { CodeGraph } from '../pt/graph/index.ts';
 
 /**
  * A collector with the counts of each graph at hand; those of one that ends go into its

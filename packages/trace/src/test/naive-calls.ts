@@ -4,8 +4,8 @@ import {
   KIND_FAR_CALL,
   KIND_JUMP_INDIRECT,
   KIND_RETURN,
-} from '../instructions/index.ts';
-import { CALL_KIND_NAMES, LEFT_NAMES } from '../intel-pt/index.ts';
+} from '../code/instructions/index.ts';
+import { CALL_KIND_NAMES, LEFT_NAMES } from '../pt/index.ts';
 
 interface OpenCall {
   kind: string;

@@ -1,5 +1,5 @@
 import type { Random } from '../../../core/src/test/random.ts';
-import { CodeImage } from '../image/index.ts';
+import { CodeImage } from '../code/image/index.ts';
 
 /** Instructions that lead nowhere. */
 const PLAIN = [[0x48, 0x89, 0xc3], [0x90], [0x48, 0x83, 0xc0, 1], [0x85, 0xc0]];

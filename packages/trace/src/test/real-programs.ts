@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { memorySource } from '@counterpoint/core/base';
 import { EM_X86_64, findSection, openElf, PT_LOAD, readSectionBytes } from '@counterpoint/core/elf';
-import { addElf, CodeImage } from '../image/index.ts';
-import { calledFunctions } from '../intel-pt/index.ts';
+import { addElf, CodeImage } from '../code/image/index.ts';
+import { calledFunctions } from '../pt/index.ts';
 import type { OracleCode } from './libipt-oracle.ts';
 
 export function joinChunks(chunks: Iterable<Uint8Array>): Uint8Array<ArrayBuffer> {

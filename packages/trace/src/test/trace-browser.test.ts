@@ -14,7 +14,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { chromium } from 'playwright-core';
-import { CodeImage } from '../image/index.ts';
+import { CodeImage } from '../code/image/index.ts';
 import {
   AddressHash,
   ExecutionEncoder,
@@ -22,7 +22,7 @@ import {
   profileTrace,
   RandomWalk,
   streamInstructions,
-} from '../intel-pt/index.ts';
+} from '../pt/index.ts';
 
 /** The half minute that is usual is soon over where others have the machine. */
 const PATIENCE_MS = 180_000;

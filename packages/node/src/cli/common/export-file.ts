@@ -6,7 +6,7 @@ import { gzip } from 'node:zlib';
 import { printableText } from '@counterpoint/core/base';
 import type { ExportFormat, ExportOptions } from '@counterpoint/core/export';
 import type { Profile } from '@counterpoint/core/profile';
-import { isOutputFailure, openFailure, openOutputFile, WriteError } from '../../files/index.ts';
+import { isOutputFailure, openFailure, openOutputFile, WriteError } from '../../host/files/index.ts';
 import type { Output } from './output.ts';
 import { UsageError } from './usage-error.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { corpusUrl, lacksCorpus } from '../../../../core/src/test/corpus.ts';
-import { openRecording } from '../../open/index.ts';
+import { openRecording } from '../../host/open/index.ts';
 import { runCommandLine } from '../main.ts';
 import { itraceOptions } from './itrace-option.ts';
 import { Output } from './output.ts';

@@ -1,7 +1,7 @@
 /** `--itrace`: what to make of a hardware trace; shared by the verbs that show samples. */
 import { mayHoldTrace } from '@counterpoint/core/perfdata';
 import type { ItraceOptions } from '@counterpoint/trace/perf';
-import type { Recording } from '../../open/index.ts';
+import type { Recording } from '../../host/open/index.ts';
 import type { OptionRow } from './option-row.ts';
 import type { ParsedArguments } from './parsed-arguments.ts';
 

@@ -1,6 +1,6 @@
 import { fstatSync, writeSync } from 'node:fs';
 import { CounterpointError, printableJson } from '@counterpoint/core/base';
-import { isOutputFailure, WriteError } from '../../files/write-error.ts';
+import { isOutputFailure, WriteError } from '../../host/files/write-error.ts';
 import { colorsWanted, PLAIN, STYLED, type Styles, terminalText } from './styles.ts';
 import { formatTable, type TableColumn } from './table.ts';
 import { TerminalBytes } from './terminal-bytes.ts';

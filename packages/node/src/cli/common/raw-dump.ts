@@ -1,4 +1,4 @@
-import type { Recording } from '../../open/index.ts';
+import type { Recording } from '../../host/open/index.ts';
 import { EXIT_OK } from './args.ts';
 import { damageLine } from './damage-text.ts';
 import type { Output } from './output.ts';

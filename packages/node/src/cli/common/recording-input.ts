@@ -6,7 +6,7 @@ import type { SampleFilter, TimeRange } from '@counterpoint/core/ingest';
 import type { LossEntry } from '@counterpoint/core/loss';
 import type { PerfDataFeatures, PerfDataReader } from '@counterpoint/core/perfdata';
 import type { Profile } from '@counterpoint/core/profile';
-import type { Recording, RecordingOptions } from '../../open/index.ts';
+import type { Recording, RecordingOptions } from '../../host/open/index.ts';
 import { EXIT_FAILURE, EXIT_LOSS, EXIT_OK } from './args.ts';
 import type { OptionRow } from './option-row.ts';
 import type { Output } from './output.ts';
@@ -103,14 +103,14 @@ export async function openInput(
   args: InputArguments,
   keepStream: RecordingOptions['keepStream'] = false,
 ): Promise<Recording> {
-  const { openRecording } = await import('../../open/index.ts');
+  const { openRecording } = await import('../../host/open/index.ts');
   const path = inputName(args);
   const kcore = args.string('kcore');
   const symfs = args.string('symfs');
   if (symfs !== undefined) await requireDirectory(symfs);
   const places = symfs === undefined ? {} : { symfs };
   if (kcore === undefined) return openRecording(path, { keepStream, ...places });
-  const { diskDriver } = await import('../../locate/index.ts');
+  const { diskDriver } = await import('../../host/locate/index.ts');
   return openRecording(path, { keepStream, symbols: diskDriver({ ...places, kernelCore: kcore }) });
 }
 

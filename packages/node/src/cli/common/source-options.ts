@@ -1,5 +1,5 @@
 import { hasRawUserStacks } from '@counterpoint/core/unwind';
-import type { Recording } from '../../open/index.ts';
+import type { Recording } from '../../host/open/index.ts';
 import type { OptionRow } from './option-row.ts';
 import type { ParsedArguments } from './parsed-arguments.ts';
 

@@ -2,7 +2,7 @@
 import { closeSync, writeSync } from 'node:fs';
 import { printableText } from '@counterpoint/core/base';
 import type { ItraceOptions } from '@counterpoint/trace/perf';
-import { openOutputFileSync } from '../../files/index.ts';
+import { openOutputFileSync } from '../../host/files/index.ts';
 import { formatBytes } from './human.ts';
 import type { Output } from './output.ts';
 

@@ -15,8 +15,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { examineMachine } from '../../probe/index.ts';
-import { realSys } from '../../sys/index.ts';
+import { examineMachine } from '../../linux/kernel/probe/index.ts';
+import { realSys } from '../../linux/kernel/sys/index.ts';
 import { VERBS } from '../main.ts';
 import { verbsOfScripts } from './run-kind.ts';
 

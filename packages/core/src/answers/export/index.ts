@@ -1,0 +1,17 @@
+export type { ScriptName } from '../../code/jit/index.ts';
+export { parseScriptName, TIER_WORDS } from '../../code/jit/index.ts';
+export type { BinaryBranches, BranchCount, BranchProfileOptions } from './branch-profile.ts';
+export { branchesOfBinary, writeAutofdo } from './branch-profile.ts';
+export { threadOfCpuProfile, writeCpuProfile } from './cpuprofile/cpuprofile.ts';
+export { writeFirefox } from './firefox/firefox.ts';
+export { writeFlameSvg } from './flame/svg.ts';
+export { writeFolded } from './folded.ts';
+export type { LoopSvgOptions } from './loop/svg.ts';
+export { writeLoopSvg } from './loop/svg.ts';
+export type { LossTotal } from './loss-words.ts';
+export { lossLine, lossTotals } from './loss-words.ts';
+export type { ExportChunk, ExportOptions, ExportWeight } from './options.ts';
+export { encodePprof, writePprof } from './pprof/pprof.ts';
+export type { ExportFormat } from './registry.ts';
+export { EXPORTS, findExport } from './registry.ts';
+export { writeSpeedscope } from './speedscope.ts';

@@ -1,0 +1,249 @@
+import {
+  KIND_CALL,
+  KIND_CALL_INDIRECT,
+  KIND_CONDITIONAL,
+  KIND_FAR_CALL,
+  KIND_FAR_JUMP,
+  KIND_FAR_RETURN,
+  KIND_JUMP,
+  KIND_JUMP_INDIRECT,
+  KIND_RETURN,
+} from '../../code/instructions/index.ts';
+import { PT_MODE_EXEC_CS_D, PT_MODE_EXEC_CS_L } from '../packets/opcodes.ts';
+import {
+  PACKET_CBR,
+  PACKET_FUP,
+  PACKET_MODE_EXEC,
+  PACKET_MODE_TSX,
+  PACKET_PSB,
+  PACKET_PSBEND,
+  PACKET_TIP_PGD,
+  PACKET_TIP_PGE,
+  PACKET_TSC,
+} from '../packets/packet-kinds.ts';
+import { CallStack } from './call-stack.ts';
+import { PacketSink } from './packet-sink.ts';
+
+/**
+ * An instruction of user code that was executed. Addresses are float64: exact wherever user code can be.
+ *
+ * @internal
+ */
+export interface SteppedInstruction {
+  /** Where it stands. */
+  readonly pc: number;
+  /** In bytes; 0: it could not be read. */
+  readonly length: number;
+  /** KIND_*. */
+  readonly kind: number;
+  /** In a segment of 32 bits. */
+  readonly is32Bit: boolean;
+}
+
+/**
+ * How `StepEncoder` writes.
+ *
+ * @internal
+ */
+export interface StepEncodingOptions {
+  /** Returns to where the call on the stack came from become one bit. Default true. */
+  returnCompression?: boolean;
+  /** Bytes between two synchronisation points. Default: 4096. */
+  psbBytes?: number;
+  /** Size of the pieces that `chunks` gives, about. Default 4096. */
+  chunkBytes?: number;
+  /** The TSC, which is asked for at most once a packet. Without it there are no times. */
+  tsc?: (() => number) | null;
+  /** The fewest ticks between two TSC packets. Default: 1000. */
+  tscTicks?: number;
+}
+
+const HIGH = 0x1_0000_0000;
+const NOWHERE = -1;
+/** CBR says how fast the core runs; of a program that is stepped nothing true can be said. */
+const BUS_RATIO = 1;
+
+/**
+ * Writes what a CPU's Intel PT would write of one thread, from its instructions one by one: user code only,
+ * with compressed returns.
+ *
+ *   instruction, where it led ──> outcome or target, as `ExecutionEncoder` writes them
+ *   the next one stands elsewhere ──> FUP (where it was expected), TIP.PGD ... TIP.PGE (where it is)
+ *
+ * @internal
+ */
+export class StepEncoder {
+  readonly #sink: PacketSink;
+  readonly #calls = new CallStack();
+  readonly #returnCompression: boolean;
+  readonly #psbBytes: number;
+  readonly #tsc: (() => number) | null;
+  readonly #tscTicks: number;
+  #lastTsc = Number.NEGATIVE_INFINITY;
+  #lastPsbAt = 0;
+  /** Where the trace goes on; `NOWHERE` while it is disabled. */
+  #expected = NOWHERE;
+  #mode = PT_MODE_EXEC_CS_L;
+
+  constructor(options: StepEncodingOptions = {}) {
+    const {
+      returnCompression = true,
+      psbBytes = 4096,
+      chunkBytes = 4096,
+      tsc = null,
+      tscTicks = 1000,
+    } = options;
+    this.#returnCompression = returnCompression;
+    this.#psbBytes = psbBytes;
+    this.#tsc = tsc;
+    this.#tscTicks = tscTicks;
+    this.#sink = new PacketSink(chunkBytes, false, false, tsc === null ? null : () => this.#putDueTsc());
+  }
+
+  /** Bytes of the trace so far; outcomes that wait for their packet are not in it. */
+  get byteCount(): number {
+    return this.#sink.offset;
+  }
+
+  get hasChunk(): boolean {
+    return this.#sink.hasChunk;
+  }
+
+  /** Pieces that are full; with `all`, what there is. They belong to the caller. */
+  chunks(all: boolean): Generator<Uint8Array<ArrayBuffer>> {
+    return this.#sink.chunks(all);
+  }
+
+  /** `done` was executed, and the thread stands at `pcAfter`. */
+  step(done: SteppedInstruction, pcAfter: number): void {
+    if (done.pc !== this.#expected || modeOf(done) !== this.#mode) this.#goOnAt(done);
+    if (done.length === 0) {
+      // No decoder reads it either: the trace leaves before it.
+      this.stop();
+      return;
+    }
+    this.#follow(done, pcAfter);
+    if (this.#expected !== NOWHERE) this.#putDuePsb();
+  }
+
+  /** All from `first` to `last` were executed in a row, and all but `last` led to the next one. */
+  run(first: SteppedInstruction, last: SteppedInstruction, pcAfter: number): void {
+    if (first.pc !== this.#expected || modeOf(first) !== this.#mode) this.#goOnAt(first);
+    this.#expected = last.pc;
+    this.step(last, pcAfter);
+  }
+
+  /** The thread stands, for as long as it likes, where the last instruction led it. */
+  stop(): void {
+    this.#sink.flushOutcomes();
+    if (this.#expected === NOWHERE) return;
+    this.#sink.putTime();
+    this.#putIp(PACKET_FUP, this.#expected);
+    this.#putDisabled();
+  }
+
+  #follow({ pc, length, kind }: SteppedInstruction, pcAfter: number): void {
+    const next = pc + length;
+    this.#expected = pcAfter;
+    switch (kind) {
+      case KIND_CONDITIONAL:
+        this.#sink.outcome(pcAfter !== next);
+        return;
+      case KIND_CALL:
+        if (pcAfter !== next) this.#push(next);
+        return;
+      case KIND_JUMP:
+        return;
+      case KIND_CALL_INDIRECT:
+        if (pcAfter !== next) this.#push(next);
+        this.#putTarget(pcAfter);
+        return;
+      case KIND_JUMP_INDIRECT:
+        this.#putTarget(pcAfter);
+        return;
+      case KIND_RETURN:
+        if (this.#returnCompression && this.#calls.pop(pcAfter | 0, highOf(pcAfter)))
+          this.#sink.outcome(true);
+        else this.#putTarget(pcAfter);
+        return;
+      case KIND_FAR_CALL:
+      case KIND_FAR_RETURN:
+      case KIND_FAR_JUMP:
+        // Through the kernel: it comes back where it likes.
+        this.#sink.flushOutcomes();
+        this.#sink.putTime();
+        this.#putDisabled();
+        return;
+      default:
+        this.#expected = next;
+    }
+  }
+
+  #goOnAt(next: SteppedInstruction): void {
+    if (this.#sink.offset === 0) this.#putPsb();
+    this.stop();
+    this.#mode = modeOf(next);
+    this.#sink.putTime();
+    this.#sink.put(PACKET_MODE_EXEC, 0, 0, 0, 0, this.#mode);
+    this.#putIp(PACKET_TIP_PGE, next.pc);
+    this.#calls.clear();
+    this.#expected = next.pc;
+    this.#putDuePsb();
+  }
+
+  #push(address: number): void {
+    this.#calls.push(address | 0, highOf(address));
+  }
+
+  #putTarget(address: number): void {
+    this.#sink.putTargetNow(address | 0, highOf(address));
+  }
+
+  #putIp(kind: number, address: number): void {
+    this.#sink.putIp(kind, address | 0, highOf(address));
+  }
+
+  #putDisabled(): void {
+    this.#sink.putSuppressed(PACKET_TIP_PGD);
+    this.#expected = NOWHERE;
+  }
+
+  #putDuePsb(): void {
+    if (this.#sink.offset - this.#lastPsbAt >= this.#psbBytes) this.#putPsb();
+  }
+
+  #putPsb(): void {
+    const sink = this.#sink;
+    sink.flushOutcomes();
+    this.#lastPsbAt = sink.offset;
+    sink.put(PACKET_PSB);
+    sink.forgetIp();
+    this.#calls.clear();
+    if (this.#tsc !== null) {
+      this.#putTsc(this.#tsc());
+      sink.put(PACKET_CBR, BUS_RATIO);
+    }
+    sink.put(PACKET_MODE_TSX);
+    sink.put(PACKET_MODE_EXEC, 0, 0, 0, 0, this.#mode);
+    if (this.#expected !== NOWHERE) this.#putIp(PACKET_FUP, this.#expected);
+    sink.put(PACKET_PSBEND);
+  }
+
+  #putDueTsc(): void {
+    const tsc = this.#tsc!();
+    if (tsc - this.#lastTsc >= this.#tscTicks) this.#putTsc(tsc);
+  }
+
+  #putTsc(tsc: number): void {
+    this.#lastTsc = tsc;
+    this.#sink.put(PACKET_TSC, tsc | 0, Math.floor(tsc / HIGH) & 0xff_ffff);
+  }
+}
+
+function modeOf({ is32Bit }: SteppedInstruction): number {
+  return is32Bit ? PT_MODE_EXEC_CS_D : PT_MODE_EXEC_CS_L;
+}
+
+function highOf(address: number): number {
+  return Math.floor(address / HIGH) | 0;
+}
