@@ -28,7 +28,7 @@ test('a package that lacks something that it promises is not packed', () => {
   cpSync(join(root, 'packages/trace/dist'), join(folder, 'dist'), { recursive: true });
   assert.equal(check(folder).status, 0);
   // A type that only another type names, and a program.
-  const lost = ['dist/types/image/code-image.d.ts', 'dist/perf.js'];
+  const lost = ['dist/types/code/image/code-image.d.ts', 'dist/perf.js'];
   for (const path of lost) rmSync(join(folder, path));
   const { status, err } = check(folder);
   assert.equal(status, 1);

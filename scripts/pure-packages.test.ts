@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { FLOORS } from './floors.ts';
 
 // `core` and `trace` run in Node, a browser and a worker: nothing of a host, nothing
 // native, whoever adds an import.
@@ -65,13 +66,18 @@ for (const [name, dependencies] of Object.entries(DEPENDENCIES)) {
     assert.deepEqual(offenders, []);
   });
 
-  test(`every room of ${name} has a README, and what others import of it is its index`, () => {
-    const rooms = readdirSync(sources, { withFileTypes: true }).filter(
-      (entry) => entry.isDirectory() && entry.name !== 'test',
-    );
-    for (const room of rooms) {
-      if (room.name !== 'entries') assert.ok(existsSync(join(sources, room.name, 'index.ts')), room.name);
-      assert.ok(existsSync(join(sources, room.name, 'README.md')), room.name);
+  test(`every room of ${name} has a README, and what others import of it is its index, or that of its floor`, () => {
+    for (const floor of FLOORS[name]!) {
+      const folder = join(sources, floor.name);
+      assert.ok(existsSync(join(folder, 'README.md')), folder);
+      for (const room of floor.rooms.filter((one) => one !== 'index')) {
+        const faces = [join(folder, room, 'index.ts'), join(folder, 'index.ts')];
+        assert.ok(
+          faces.some((path) => existsSync(path)),
+          room,
+        );
+        assert.ok(existsSync(join(folder, room, 'README.md')), room);
+      }
     }
   });
 }

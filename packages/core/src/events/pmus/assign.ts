@@ -4,7 +4,7 @@ import { type CountedAttr, type Need, needOf } from './requirement.ts';
 import { takeTurns } from './turns.ts';
 import type { CounterDescription, EventRequirement, PmuModel } from './types.ts';
 
-/** An event to be counted. `ParsedEvent` of the room `events` is one. */
+/** An event to be counted. `ParsedEvent` of the room `names` is one. */
 export interface PlannedEvent {
   /** For reasons and remedies. */
   readonly name: string;

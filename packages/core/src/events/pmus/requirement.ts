@@ -13,7 +13,7 @@ import {
 } from '../../format/abi/index.ts';
 import type { EventRequirement, PmuModel } from './types.ts';
 
-/** The part of `perf_event_attr` that is looked at; `ParsedEvent.attr` of the room `events` is one. */
+/** The part of `perf_event_attr` that is looked at; `ParsedEvent.attr` of the room `names` is one. */
 export interface CountedAttr {
   /** PERF_TYPE_*, or the type of a PMU. */
   readonly type: number;

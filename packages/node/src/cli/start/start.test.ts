@@ -155,7 +155,7 @@ describe('code that is kept', { skip }, () => {
         });
         assert.equal(stdout, readFileSync(join(PACKAGE, `dist/help/${name}.txt`), 'utf8'), name + stderr);
         const text = readFileSync(join(PACKAGE, 'dist', file), 'latin1');
-        assert.match(text, /dynamic-import of \.\/pt\/profile\.ts: this script has only/, file);
+        assert.match(text, /dynamic-import of \.\/reading\/pt\/profile\.ts: this script has only/, file);
       }
   });
 

@@ -10,7 +10,7 @@ import type { FormatPlan, FormatTarget, SamplingFormat } from './format.ts';
 /** This package: its sources, or what is made of them. */
 const OWN_FOLDER = fileURLToPath(import.meta.url).replace(/[/\\](?:src|dist)[/\\].*$/, '');
 const OWN_FILES = /^[/\\](?:src|dist)[/\\]/;
-const OWN_FORMATS = /^[/\\](?:src[/\\]sampling[/\\]formats|dist)[/\\]/;
+const OWN_FORMATS = /^[/\\](?:src[/\\]linux[/\\]sample[/\\]formats[/\\]built-in|dist)[/\\]/;
 /** `at name (file:line:column)` or `at file:line:column`; of syntax errors the first line, `file:line`. */
 const FRAME = /(?:^|\(|at (?:async )?)((?:file:\/\/)?\/[^()]*?):(\d+)(?::(\d+))?\)?$/;
 
