@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import type { CompiledTests } from './compiled-tests.ts';
+import { childrenCpuSeconds } from './cpu-time.ts';
 import { type Load, loadNow } from './load.ts';
 
 /** Five times as long as the longest file takes: who is not done then waits for what does not come. */
@@ -28,6 +29,8 @@ export interface FileRun {
   skipped: { name: string; reason: string }[];
   end: FileEnd;
   seconds: number;
+  /** CPU time of its process and of all that it started and waited for; null: the system does not tell. */
+  cpuSeconds: number | null;
   /** What the file printed, among the spec reporter's lines. */
   output: string;
   /** Of the machine at its end. */
@@ -75,6 +78,7 @@ export async function runFile(
     ...found,
     end,
     seconds: (performance.now() - begin) / 1000,
+    cpuSeconds: childrenCpuSeconds(),
     output: readable(pieces.join('').replace(REPEATED, '').replace(TOTALS, '')),
     load: loadNow(),
   };

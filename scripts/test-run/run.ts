@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compileTests } from './compile.ts';
 import type { CompiledTests } from './compiled-tests.ts';
+import { childrenCpuSeconds } from './cpu-time.ts';
 import { CONCURRENCY } from './files.ts';
 import { type FileRun, runFile } from './one-file.ts';
 import { RETRIES_VARIABLE, type Retry, readRetries } from './retries.ts';
@@ -25,12 +26,14 @@ export async function runFiles(files: readonly string[], parts?: CompiledTests):
   const begin = performance.now();
   using own = parts === undefined ? await compileTests(files) : null;
   const compiled = parts ?? own!;
+  // What was compiled is no file's.
+  childrenCpuSeconds();
   const left = [...files];
   const runs: FileRun[] = [];
   const runOneByOne = async () => {
     for (let path = left.shift(); path !== undefined; path = left.shift()) {
       const run = await runFile(path, { compiled });
-      console.log(`${path} (${run.seconds.toFixed(1)} s)\n${run.output.trimEnd()}`);
+      console.log(`${path} (${costText(run)})\n${run.output.trimEnd()}`);
       runs.push(run);
     }
   };
@@ -45,6 +48,12 @@ export async function runFiles(files: readonly string[], parts?: CompiledTests):
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+/** How long a file took, and its CPU time. */
+export function costText({ seconds, cpuSeconds }: FileRun): string {
+  const cpu = cpuSeconds === null ? '' : `, ${cpuSeconds.toFixed(1)} s of CPU time`;
+  return `${seconds.toFixed(1)} s${cpu}`;
 }
 
 /** Seconds of each file, by its path. */

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { chanceIn } from './certain.ts';
+import { childrenCpuSeconds } from './cpu-time.ts';
 import { type FileEnd, type FileRun, runFile } from './one-file.ts';
 import type { TestRun } from './run.ts';
 import { tryAgain } from './second-try.ts';
@@ -125,6 +126,18 @@ test('a file that hangs, leaves a handle or a process, ends otherwise, or has no
   }
 });
 
+test('the CPU time of a file is that of its process and of what it waited for', async (t) => {
+  const spin = 'while (process.cpuUsage().user < 3e5);';
+  const folder = folderOf(t, {
+    'a.test.ts': `import { spawnSync } from 'node:child_process';\nimport { test } from 'node:test';\ntest('a', () => void spawnSync(process.execPath, ['-e', '${spin}']));\n`,
+  });
+  delete process.env['NODE_TEST_CONTEXT'];
+  childrenCpuSeconds();
+  const { cpuSeconds } = await runFile(join(folder, 'packages/a.test.ts'));
+  assert.ok(cpuSeconds! >= 0.3 && cpuSeconds! < 30, `${cpuSeconds}`);
+  assert.equal(childrenCpuSeconds(), 0, 'nothing else has ended');
+});
+
 const fileRun = (path: string, failures: number, end: FileEnd = 'ended'): FileRun => ({
   path,
   passed: 3 - failures,
@@ -132,6 +145,7 @@ const fileRun = (path: string, failures: number, end: FileEnd = 'ended'): FileRu
   skipped: [],
   end,
   seconds: 1,
+  cpuSeconds: null,
   output: '',
   load: { loadAverage: 7.5, cpuPressurePercent: null },
 });
@@ -217,7 +231,10 @@ test('the last lines count what was skipped, what was tried again and what faile
   const skipped = [{ name: 'b', reason: 'no perf' }];
   const text = summary({
     result: {
-      files: [{ ...fileRun('a.test.ts', 1), skipped, seconds: 1.26 }, fileRun('b.test.ts', 0)],
+      files: [
+        { ...fileRun('a.test.ts', 1), skipped, seconds: 1.26, cpuSeconds: 2.04 },
+        fileRun('b.test.ts', 0),
+      ],
       retries: [{ file: `${process.cwd()}/a.test.ts`, missed: 2, why: '9 ms' }],
       elapsedSeconds: 61.2,
     },
@@ -232,7 +249,7 @@ test('the last lines count what was skipped, what was tried again and what faile
     text,
     /skipped 1: no perf\n1 assertions on time were tried again\.\n {2}a\.test\.ts: 2 missed, 9 ms/,
   );
-  assert.match(text, /1\.3 s {2}a\.test\.ts/);
+  assert.match(text, /1\.3 s, 2\.0 s of CPU time {2}a\.test\.ts/);
   assert.match(
     text,
     /b\.test\.ts: passed twice in a row, alone, after it had failed 2 times\. At first \(load 7\.5\)/,

@@ -12,6 +12,7 @@ const fileRun = (path: string, isGreen = true): FileRun => ({
   skipped: [],
   end: 'ended',
   seconds: 10,
+  cpuSeconds: null,
   output: '',
   load: { loadAverage: 1, cpuPressurePercent: 1 },
 });

@@ -2,7 +2,7 @@
 import { relative } from 'node:path';
 import { loadText } from './load.ts';
 import type { FileRun } from './one-file.ts';
-import { failedFiles, type TestRun } from './run.ts';
+import { costText, failedFiles, type TestRun } from './run.ts';
 import type { SecondTry, TriedAgain } from './second-try.ts';
 import type { Skips } from './skips.ts';
 
@@ -23,10 +23,7 @@ export function summary({ result, passedLater, refusals }: TriedAgain): string {
   for (const { file, missed, why } of retries)
     lines.push(`  ${relative('', file)}: ${missed} missed, ${why}`);
   const longest = [...files].sort((a, b) => b.seconds - a.seconds).slice(0, LONGEST);
-  lines.push(
-    'The longest files:',
-    ...longest.map(({ path, seconds }) => `  ${seconds.toFixed(1)} s  ${path}`),
-  );
+  lines.push('The longest files:', ...longest.map((run) => `  ${costText(run)}  ${run.path}`));
   if (passedLater.length > 0) lines.push(`${passedLater.length} files passed at a second try:`);
   lines.push(...passedLater.flatMap(secondTryLines), ...refusals);
   // What counts a run by its last line reads this one.
@@ -55,7 +52,8 @@ function failureLines({ path, failures }: FileRun): string[] {
   return failures.flatMap(({ name, message }) => [`✖ ${path}: ${name}`, ...shortened(message), '']);
 }
 
-function secondTryLines({ first, again }: SecondTry): string[] {
+/** What such a file was at first. */
+export function secondTryLines({ first, again }: SecondTry): string[] {
   const failedAgain = again.filter(({ failures }) => failures.length > 0).length;
   const times = failedAgain === 0 ? '' : `, after it had failed ${failedAgain + 1} times`;
   const [{ name, message } = { name: '', message: '' }] = first.failures;

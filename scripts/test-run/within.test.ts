@@ -17,6 +17,7 @@ function machine(slowness: number) {
       skipped: [],
       end: 'ended',
       seconds: slowness,
+      cpuSeconds: null,
       output: '',
       load,
     })),

@@ -29,10 +29,16 @@ const skip = canOpen();
 
 describe('measure', { skip }, () => {
   test('a function: its result, its counts, its time', () => {
-    const { result, counts, timeNs, events } = measure(() => fault(200), ['page-faults', 'task-clock']);
+    const measureFaults = () => measure(() => fault(200), ['page-faults', 'task-clock']);
+    const { result, counts, events } = measureFaults();
     assert.equal(result, 200);
     assert.ok(counts['page-faults']! >= 200n && counts['page-faults']! < 1000n, `${counts['page-faults']}`);
-    assert.ok(counts['task-clock']! > 0n && timeNs >= counts['task-clock']! - 20_000n);
+    // A machine that takes the CPU between the readings of both clocks adds to one of them: the best of five.
+    const excessNs = Array.from({ length: 5 }, () => measureFaults()).map((one) => {
+      assert.ok(one.counts['task-clock']! > 0n);
+      return Number(one.counts['task-clock']! - one.timeNs);
+    });
+    assert.ok(Math.min(...excessNs) <= 20_000, `${excessNs} ns more CPU time than time`);
     assert.ok(events.every(({ raw, overhead, count }) => raw - overhead === count));
     assert.ok(events[1]!.overhead > 0n, 'reading the clock takes time');
   });

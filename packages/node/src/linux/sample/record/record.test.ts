@@ -315,10 +315,12 @@ describe('Node programs', { skip }, () => {
 
 describe('what already runs', { skip }, () => {
   test('a process with its threads, until it ends', async () => {
-    const code = 'console.log(1); setTimeout(() => {}, 200); for (let i = 0; i < 1e8; i++);';
-    const child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const spin = 'const from = process.cpuUsage(); while (process.cpuUsage(from).user < 1e5); process.exit()';
+    const code = `console.log(1); process.stdin.once("data", () => { ${spin} });`;
+    const child = spawn(process.execPath, ['-e', code], { stdio: ['pipe', 'pipe', 'ignore'] });
     await once(child.stdout, 'data');
-    const result = await recordTo('process.data', { pids: [child.pid!], frequency: 2000 });
+    const onStart = () => void child.stdin.write('go\n');
+    const result = await recordTo('process.data', { pids: [child.pid!], frequency: 2000, onStart });
     assert.deepEqual([result.stopped, result.exitCode], ['target-ended', null]);
     const { count } = await read('process.data');
     assert.ok(result.samples > 0);
