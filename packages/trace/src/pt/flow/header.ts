@@ -16,6 +16,7 @@ import {
 } from '../packets/opcodes.ts';
 import { FLAG_NON_ROOT } from '../packets/packet.ts';
 import {
+  isStatusKind,
   PACKET_CBR,
   PACKET_CYC,
   PACKET_FUP,
@@ -182,25 +183,9 @@ export function completeStatus(feed: PacketFeed, event: FlowEvent): void {
 function isBeforeEnable(feed: PacketFeed): boolean {
   const cursor = feed.scan(feed.nextPosition);
   while (cursor.next() > 0) {
-    switch (cursor.packet.kind) {
-      case PACKET_TIP_PGE:
-        return true;
-      case PACKET_PAD:
-      case PACKET_TSC:
-      case PACKET_CBR:
-      case PACKET_PSBEND:
-      case PACKET_PIP:
-      case PACKET_MODE_EXEC:
-      case PACKET_MODE_TSX:
-      case PACKET_VMCS:
-      case PACKET_TMA:
-      case PACKET_MTC:
-      case PACKET_CYC:
-      case PACKET_MNT:
-        break;
-      default:
-        return false;
-    }
+    const { kind } = cursor.packet;
+    if (kind === PACKET_TIP_PGE) return true;
+    if (kind !== PACKET_PSBEND && !isStatusKind(kind)) return false;
   }
   return false;
 }
@@ -213,27 +198,9 @@ export function findHeaderFup(cursor: ReturnType<PacketFeed['scan']>): number {
   for (;;) {
     const size = cursor.next();
     if (size <= 0) return size;
-    switch (cursor.packet.kind) {
-      case PACKET_FUP:
-        return 1;
-      case PACKET_PSBEND:
-      case PACKET_OVF:
-        return 0;
-      case PACKET_MODE_EXEC:
-      case PACKET_MODE_TSX:
-      case PACKET_PIP:
-      case PACKET_VMCS:
-      case PACKET_MNT:
-      case PACKET_TSC:
-      case PACKET_CBR:
-      case PACKET_TMA:
-      case PACKET_MTC:
-      case PACKET_CYC:
-      case PACKET_PAD:
-      case PACKET_INVALID:
-        break;
-      default:
-        return FLOW_BAD_CONTEXT;
-    }
+    const { kind } = cursor.packet;
+    if (kind === PACKET_FUP) return 1;
+    if (kind === PACKET_PSBEND || kind === PACKET_OVF) return 0;
+    if (kind !== PACKET_INVALID && !isStatusKind(kind)) return FLOW_BAD_CONTEXT;
   }
 }

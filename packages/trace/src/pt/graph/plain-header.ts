@@ -2,10 +2,10 @@
 import type { LastIp } from '../packets/last-ip.ts';
 import { Packet } from '../packets/packet.ts';
 import {
+  isStatusKind,
   PACKET_CBR,
   PACKET_CYC,
   PACKET_FUP,
-  PACKET_MNT,
   PACKET_MODE_EXEC,
   PACKET_MODE_TSX,
   PACKET_MTC,
@@ -15,7 +15,6 @@ import {
   PACKET_TIP_PGE,
   PACKET_TMA,
   PACKET_TSC,
-  PACKET_VMCS,
 } from '../packets/packet-kinds.ts';
 import { readPacket } from '../packets/read-packet.ts';
 
@@ -84,32 +83,12 @@ export function readPlainHeader(
   }
 }
 
-/**
- * Does a TIP.PGE follow, or may it behind the end? What may stand between is
- * what `flow/header.ts` looks over.
- */
+/** Does a TIP.PGE follow, or may it behind the end? `flow/header.ts` asks the same of what it has. */
 function mayEnable(bytes: Uint8Array, position: number, end: number): boolean {
   const packet = scratchPacket;
   for (let at = position; ; at += packet.size) {
     if (readPacket(bytes, at, end, packet) <= 0) return true;
-    switch (packet.kind) {
-      case PACKET_TIP_PGE:
-        return true;
-      case PACKET_PAD:
-      case PACKET_TSC:
-      case PACKET_CBR:
-      case PACKET_PSBEND:
-      case PACKET_PIP:
-      case PACKET_MODE_EXEC:
-      case PACKET_MODE_TSX:
-      case PACKET_VMCS:
-      case PACKET_TMA:
-      case PACKET_MTC:
-      case PACKET_CYC:
-      case PACKET_MNT:
-        break;
-      default:
-        return false;
-    }
+    if (packet.kind === PACKET_TIP_PGE) return true;
+    if (packet.kind !== PACKET_PSBEND && !isStatusKind(packet.kind)) return false;
   }
 }

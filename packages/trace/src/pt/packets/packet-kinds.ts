@@ -242,3 +242,31 @@ export const SECOND_BYTE_KIND: Uint8Array = Uint8Array.from({ length: 256 }, (_,
 export function hasIpPayload(kind: number): boolean {
   return kind >= PACKET_TIP && kind <= PACKET_FUP;
 }
+
+/**
+ * What says how things are and what time it is, and not what was executed: it may stand in a PSB+ in any
+ * order, and behind it before a TIP.PGE.
+ */
+const STATUS_KINDS: readonly number[] = [
+  PACKET_PAD,
+  PACKET_MODE_EXEC,
+  PACKET_MODE_TSX,
+  PACKET_PIP,
+  PACKET_VMCS,
+  PACKET_CBR,
+  PACKET_MNT,
+  PACKET_TSC,
+  PACKET_TMA,
+  PACKET_MTC,
+  PACKET_CYC,
+];
+
+/** 1 for each kind of `STATUS_KINDS`. */
+const IS_STATUS: Uint8Array = Uint8Array.from({ length: PACKET_KINDS }, (_, kind) =>
+  STATUS_KINDS.includes(kind) ? 1 : 0,
+);
+
+/** Does a packet of this kind leave open whether tracing is on? */
+export function isStatusKind(kind: number): boolean {
+  return IS_STATUS[kind] === 1;
+}
