@@ -35,6 +35,9 @@ const seconds = readSeconds(SAVED_SECONDS);
 const EXPORTED_NAME =
   /^export (?:\{ |(?:declare |abstract )*(?:class|const|enum|function|interface|type) )(\w+)/gm;
 
+/** `export const PERF_RECORD_SAMPLE = 9`, `export const PERF_SAMPLE_IP: number`. */
+const NAMED_NUMBER = /^export const (\w+)(?:: number| = -?\d+);$/gm;
+
 const RATCHETS: readonly Ratchet[] = [
   { limit: 0, ...occurrences('uses of any', /(?::|\bas|<)\s*any\b/g) },
   { limit: 0, ...occurrences('suppressed type errors', /@ts-(?:ignore|expect-error|nocheck)/g) },
@@ -43,7 +46,8 @@ const RATCHETS: readonly Ratchet[] = [
   { limit: 0, ...list('files over 600 lines', longFiles()) },
   { limit: 0, ...list('circles of imports that types alone close', circles()) },
   { limit: 3, ...skips() },
-  { limit: 1753, slack: 30, ...publicNames() },
+  { limit: 897, slack: 30, ...publicNames('public names', (number) => !number) },
+  { limit: 349, slack: 30, ...publicNames('public numbers with a name', (number) => number) },
   { limit: 0, ...undocumented() },
   {
     limit: 80,
@@ -91,17 +95,22 @@ function skips() {
   return { name: 'tests that the CI machine may skip', count, places: allowed.map(({ reason }) => reason) };
 }
 
-/** Of each package: a name that its root repeats is one name. */
-function publicNames() {
+/**
+ * Of each package: a name that its root repeats is one name. Numbers are counted apart: the kernel, Intel or
+ * a file format has fixed most of them, and a tool that reads a field wants the one that stands in it.
+ */
+function publicNames(name: string, isWanted: (isNumber: boolean) => boolean) {
   const names = new Map<string, Set<string>>();
   for (const path of globSync(['api'], /\.api\.md$/)) {
     const folder = path.slice(0, path.lastIndexOf('/'));
     const known = names.get(folder) ?? new Set();
     names.set(folder, known);
-    for (const [, name] of readFileSync(path, 'utf8').matchAll(EXPORTED_NAME)) known.add(name!);
+    const report = readFileSync(path, 'utf8');
+    const numbers = new Set([...report.matchAll(NAMED_NUMBER)].map(([, one]) => one!));
+    for (const [, one] of report.matchAll(EXPORTED_NAME)) if (isWanted(numbers.has(one!))) known.add(one!);
   }
   const count = [...names.values()].reduce((sum, { size }) => sum + size, 0);
-  return { name: 'public names', count, places: [...names].map(([path, { size }]) => `${size} in ${path}`) };
+  return { name, count, places: [...names].map(([path, { size }]) => `${size} in ${path}`) };
 }
 
 /** Names, members and fields that a reader of the API reference finds without a word. */

@@ -70,6 +70,8 @@ export async function use(options: RecordOptions): Promise<bigint> {
 void [countRun, defineFormat, r0];
 // @ts-${'expect'}-error: arguments of tests are no part of what users see.
 export const seam: RecordOptions = { sys: null };
+// @ts-${'expect'}-error: what these packages import of each other is not offered.
+export { checkArgument } from '@counterpoint/core/base';
 `;
 
 /** Compilers that check a project: that of this checkout, and the older one that a tool here brings along. */

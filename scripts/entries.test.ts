@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { globSync } from './glob.ts';
 
 const PACKAGES = fileURLToPath(new URL('../packages', import.meta.url));
 const exportsOf = (name: string) =>
@@ -49,4 +50,40 @@ test('an entry is named: no pattern opens a package to what is inside', () => {
   for (const folder of readdirSync(PACKAGES))
     for (const [key, entry] of Object.entries(exportsOf(folder)))
       assert.ok(!/[*]|chunk/.test(key + Object.values(entry).join(' ')), `${folder}: ${key}`);
+});
+
+/** What stands behind `@internal` in an entry: `{ 'counterpoint/bpf': ['pidNamespace'] }`. */
+function namesForUs(): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const folder of readdirSync(PACKAGES)) {
+    const { name } = JSON.parse(readFileSync(`${PACKAGES}/${folder}/package.json`, 'utf8'));
+    for (const file of readdirSync(`${PACKAGES}/${folder}/src/entries`).filter((one) =>
+      one.endsWith('.ts'),
+    )) {
+      const text = readFileSync(`${PACKAGES}/${folder}/src/entries/${file}`, 'utf8');
+      const lists = text.matchAll(/^\/\*\* @internal \*\/\nexport (?:type )?\{([^}]*)\}/gm);
+      const names = [...lists].flatMap(([, list]) => list!.match(/\w+(?=,| \}|\s*$)/g) ?? []);
+      if (names.length > 0) found.set(`${name}/${file.slice(0, -'.ts'.length)}`, names);
+    }
+  }
+  return found;
+}
+
+test('what an entry has for this repository alone is imported by another part of it', () => {
+  const root = fileURLToPath(new URL('..', import.meta.url));
+  const texts = globSync(
+    ['packages', 'scripts', 'bench'].map((name) => `${root}${name}`),
+    /\.m?[jt]s$/,
+  )
+    .filter((path) => !path.includes('/src/entries/'))
+    .map((path) => readFileSync(path, 'utf8'));
+  const names = namesForUs();
+  assert.ok((names.get('@counterpoint/core/base')?.length ?? 0) > 10);
+  const unused = [...names].flatMap(([entry, all]) => {
+    const importers = texts.filter((text) => text.includes(`'${entry}'`));
+    return all
+      .filter((name) => !importers.some((text) => new RegExp(`\\b${name}\\b`).test(text)))
+      .map((name) => `${entry}: ${name}`);
+  });
+  assert.deepEqual(unused, []);
 });

@@ -86,8 +86,6 @@ const TAKES: Readonly<Record<string, (given: readonly unknown[]) => boolean>> = 
   // The error of an assembled program: of whatever there is to say.
   AssemblerError: EVERYTHING,
   countsToJson: (given) => Array.isArray((given[0] as { sets?: unknown } | null | undefined)?.sets),
-  adviceFor: ([reason]) => reason === '',
-  readVerdict: ([log]) => log === '',
   loadPrograms: ([programs]) => Array.isArray(programs),
   disassemble: hasInstructions,
   formatListing: hasInstructions,
@@ -95,7 +93,6 @@ const TAKES: Readonly<Record<string, (given: readonly unknown[]) => boolean>> = 
   GlobalCounters: isNothing,
   controlData: isEmptyObject,
   listPublished: isNothing,
-  parseList: ([events]) => Array.isArray(events),
   planCounters: ([events]) => Array.isArray(events),
   readCpuIdentities: (given) => isNothing(given) || isEmptyObject(given),
   useEventTables: ([paths]) => paths === null || (Array.isArray(paths) && paths.length === 0) || paths === '',

@@ -1,2 +1,7 @@
 /** A recording with what names it, in one file. */
-export { type Archive, type ArchivedFile, openArchive, writeArchive } from '../recording/archive/index.ts';
+export {
+  type Archive,
+  type ArchivedFile,
+  openArchive,
+  writeArchive,
+} from '../recording/archive/index.ts';

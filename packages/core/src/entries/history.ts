@@ -8,5 +8,9 @@ export {
   type WriteHistoryOptions,
   type WrittenHistory,
   writeHistory,
-  writePerfDataOf,
 } from '../file-formats/history/index.ts';
+
+// For the packages of this repository alone: no promise, and not in the published types.
+
+/** @internal */
+export { writePerfDataOf } from '../file-formats/history/index.ts';

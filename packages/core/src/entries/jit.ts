@@ -1,10 +1,6 @@
 /** Code that was made while the program ran: `perf-PID.map`, jitdump. */
 export {
   type CodePosition,
-  decodeInlinedCode,
-  decodeRecordedFiles,
-  encodeMapTimes,
-  encodeRecordedFiles,
   type InlinedCall,
   type InlinedCode,
   InlinedCodeWriter,
@@ -18,21 +14,29 @@ export {
   type JitRecord,
   type JitUnwinding,
   type MapTime,
-  NAME_NOT_CERTAIN,
   type PerfMap,
   parseJitDump,
-  parsePerfMap,
+  type RecordedFile,
+} from '../code/jit/index.ts';
+
+// For the packages of this repository alone: no promise, and not in the published types.
+
+/** @internal */
+export {
+  decodeInlinedCode,
+  decodeRecordedFiles,
+  encodeMapTimes,
+  encodeRecordedFiles,
+  NAME_NOT_CERTAIN,
   parseScriptName,
   RECORDED_INLINED_CODE,
   RECORDED_MAP_TIMES,
   RECORDED_PERF_MAP,
   RECORDED_SOURCE_MAPS,
-  type RecordedFile,
-  type ScriptName,
 } from '../code/jit/index.ts';
+/** @internal */
 export {
   encodeRecordedMaps,
-  type GivenName,
   type RecordedSourceMap,
   recordedSourceMap,
 } from '../code/source-maps/index.ts';

@@ -1,36 +1,21 @@
 /** What a PMU of each family has: events, counters, and what each event may be on. */
 export {
-  assignCounters,
   type ConfigWord,
-  type CountedAttr,
   type CounterDescription,
   type CounterKind,
-  type CounterPlan,
   type CpuIdentity,
-  type CpuInfo,
   type CpuidRegisters,
-  counterAtPageIndex,
-  cpuidKey,
   describePmu,
   type EventConstraint,
   type EventDescription,
-  type EventPlacement,
   type EventRequirement,
   type EventWords,
-  formatText,
   type KernelCounterReport,
   type MapRow,
-  matchMapFile,
-  type PlannedEvent,
-  type PlannedGroup,
   PMU_FAMILIES,
   type PmuFamily,
   type PmuModel,
   ProblemList,
-  parseCpuInfo,
-  parseKernelLog,
-  parseMapFile,
-  parseVendorEvents,
   type TermLayout,
   type TermValue,
   type VendorEvent,
@@ -39,5 +24,20 @@ export {
   type VendorProblem,
   type VendorProduct,
   type VendorSchema,
+} from '../events/pmus/index.ts';
+
+// For the packages of this repository alone: no promise, and not in the published types.
+
+/** @internal */
+export {
+  assignCounters,
+  counterAtPageIndex,
+  cpuidKey,
+  formatText,
+  matchMapFile,
+  parseCpuInfo,
+  parseKernelLog,
+  parseMapFile,
+  parseVendorEvents,
   withVendorEvents,
 } from '../events/pmus/index.ts';

@@ -28,5 +28,9 @@ export {
   StackTable,
   SymbolTable,
   ThreadTable,
-  unitOfEvent,
 } from '../profile/tables/index.ts';
+
+// For the packages of this repository alone: no promise, and not in the published types.
+
+/** @internal */
+export { unitOfEvent } from '../profile/tables/index.ts';

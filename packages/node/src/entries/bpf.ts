@@ -2,7 +2,6 @@
 /** Programs for the kernel: assembled, loaded, attached; their maps and rings read. */
 export {
   AssemblerError,
-  adviceFor,
   type BlockAssembler,
   BpfAssembler,
   type BpfAssemblerOptions,
@@ -29,10 +28,8 @@ export {
   type Disassemblable,
   type DisassembledInstruction,
   disassemble,
-  disassembleSlot,
   type FinishedSlots,
   formatListing,
-  formatSourceLine,
   type InstructionAssembler,
   i8,
   i16,
@@ -64,7 +61,6 @@ export {
   r8,
   r9,
   r10,
-  readVerdict,
   type SourceLine,
   type StackFrame,
   type StackSlot,
@@ -91,4 +87,19 @@ export {
   w8,
   w9,
 } from '../linux/kernel/bpf/index.ts';
-export * from '../linux/kernel/bpf/on-this-kernel.ts';
+export {
+  attachToEvent,
+  attachToRawTracepoint,
+  type Fd,
+  listLinks,
+  listMaps,
+  listPrograms,
+  loadPrograms,
+  type Mapping,
+  missingCapabilities,
+  openRingBuffer,
+  possibleCpus,
+  probeFeatures,
+  verifierLog,
+  type Watch,
+} from '../linux/kernel/bpf/on-this-kernel.ts';

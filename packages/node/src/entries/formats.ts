@@ -52,7 +52,11 @@ export {
   w8,
   w9,
 } from '../linux/kernel/bpf/index.ts';
-export type { Fd, Mapping, Watch } from '../linux/kernel/sys/index.ts';
+export type {
+  Fd,
+  Mapping,
+  Watch,
+} from '../linux/kernel/sys/index.ts';
 export {
   builtInFormats,
   type ChainPlan,
@@ -81,7 +85,6 @@ export {
   type OptionDescription,
   type OptionValues,
   type OwnEvent,
-  type PlannedFormat,
   type PlannedMap,
   type PlannedProgram,
   type ProgramContext,

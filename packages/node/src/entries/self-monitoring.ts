@@ -1,3 +1,15 @@
 /// <reference types="node" preserve="true" />
 /** Counters of the own thread, read in user space. */
-export * from '../linux/count/self-monitoring/index.ts';
+export {
+  Counters,
+  type CountersEvent,
+  type CountersOptions,
+  type CountersReading,
+  type CountersSource,
+  type CountersValue,
+  counters,
+  type MeasuredEvent,
+  type Measurement,
+  measure,
+  type SelfMonitoringNote,
+} from '../linux/count/self-monitoring/index.ts';

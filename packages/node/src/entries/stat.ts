@@ -34,4 +34,7 @@ export {
 } from '../linux/count/stat/index.ts';
 export type { Note } from '../linux/kernel/perf-events/index.ts';
 export type { ProcessTimes } from '../linux/kernel/sys/index.ts';
-export type { ExitStatus, LaunchOptions } from '../linux/kernel/target/index.ts';
+export type {
+  ExitStatus,
+  LaunchOptions,
+} from '../linux/kernel/target/index.ts';

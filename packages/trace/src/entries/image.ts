@@ -14,9 +14,14 @@ export {
   type ElfPlacement,
   type JitPlacement,
   type LoadReport,
-  newSharedBytes,
   type Placement,
+} from '../code/image/index.ts';
+
+// For the packages of this repository alone: no promise, and not in the published types.
+
+/** @internal */
+export {
+  newSharedBytes,
   parseRawCode,
-  type RawCode,
   X86_MACHINES,
 } from '../code/image/index.ts';

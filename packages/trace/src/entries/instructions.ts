@@ -1,6 +1,5 @@
 /** x86 instructions as a trace needs them: length, kind of branch. */
 export {
-  DETAIL_NAMES,
   decodeInstruction,
   INSN_INVALID,
   INSN_TRUNCATED,
@@ -18,8 +17,15 @@ export {
   KIND_OTHER,
   KIND_PTWRITE,
   KIND_RETURN,
-  LONGEST_INSTRUCTION,
   MODE_16,
   MODE_32,
   MODE_64,
+} from '../code/instructions/index.ts';
+
+// For the packages of this repository alone: no promise, and not in the published types.
+
+/** @internal */
+export {
+  DETAIL_NAMES,
+  LONGEST_INSTRUCTION,
 } from '../code/instructions/index.ts';

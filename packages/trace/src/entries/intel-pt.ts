@@ -17,7 +17,6 @@ export {
   FLAG_NON_ROOT,
   findPsb,
   formatPacket,
-  LastIp,
   NEED_MORE,
   PACKET_BAD,
   PACKET_BBP,
@@ -74,17 +73,6 @@ export {
   PT_PWRX_STORE,
 } from '../pt/index.ts';
 
-// What else perf writes down beside a trace, as lines among the packets.
-
-export {
-  Sideband,
-  type SidebandChannel,
-  type SidebandFile,
-  type SidebandFormat,
-  type SidebandOptions,
-  sidebandLines,
-} from '../pt/index.ts';
-
 // Processors and clocks.
 
 export {
@@ -94,10 +82,8 @@ export {
   NO_ERRATA,
   type PerfClock,
   parseCpu,
-  type TimeCertainty,
   type TimeSettings,
   tscToPerfNs,
-  tscToPerfTime,
 } from '../pt/index.ts';
 
 // Instructions and events one by one.
@@ -167,13 +153,10 @@ export {
   FlowEvent,
   type FlowOptions,
   type FlowState,
-  type FlowSummary,
   flowErrorName,
   flowErrorText,
   formatEvent,
   MODE_UNKNOWN,
-  type PrintFlowOptions,
-  printFlow,
   STEP_EVENT,
   STEP_INSTRUCTION,
   TSX_ABORTED,
@@ -214,16 +197,12 @@ export {
   LEFT_NAMES,
   LEFT_RETURN,
   type LeftOut,
-  NO_ROW,
-  openProgramFile,
   type PlacedBinary,
-  type ProfileAnswer,
   type ProfileColumns,
   type ProfileOfCallsOptions,
   type ProfileOfExactOptions,
   type ProfileRoom,
   type ProgramFile,
-  profileAnswer,
   profileOfCalls,
   profileOfExact,
   profileTrace,
@@ -246,10 +225,6 @@ export {
 // Several threads.
 
 export {
-  type CoarseProfile,
-  type CoarseProfileOptions,
-  closedWorker,
-  coarseProfile,
   type FromWorker,
   localPartWorker,
   type Part,
@@ -258,7 +233,6 @@ export {
   type PartWorker,
   type ProfileInPartsOptions,
   profileInParts,
-  servePartWorker,
   type ToWorker,
   type WebWorkerLike,
   type WorkerOptions,
@@ -270,7 +244,6 @@ export {
 export {
   type ClockRates,
   calledFunctions,
-  DEFAULT_RATES,
   type EncodingOptions,
   type ExecutionBlock,
   ExecutionCode,
@@ -281,19 +254,11 @@ export {
   type NextStep,
   RandomWalk,
   type RandomWalkOptions,
-  RecordedPath,
-  STEP_ASYNC,
-  STEP_END,
-  STEP_ON,
 } from '../pt/index.ts';
 
 // The trace of a recording.
 
-// For the PMU in software. Whole files: an entry cannot name what is left out of the published types.
-export * from '../pt/execution/step-encoder.ts';
 export {
-  AUXTRACE_INTEL_PT,
-  encodePtInfo,
   type PtInfo,
   type PtRecording,
   ptRecording,
@@ -301,4 +266,35 @@ export {
   type TracedMapping,
   type TracedThread,
 } from '../pt/index.ts';
-export * from '../pt/perf-data/pt-config.ts';
+
+// For the packages of this repository alone: no promise, and not in the published types.
+
+/** @internal */
+export {
+  StepEncoder,
+  type StepEncodingOptions,
+} from '../pt/execution/step-encoder.ts';
+/** @internal */
+export {
+  type CoarseProfile,
+  closedWorker,
+  coarseProfile,
+  encodePtInfo,
+  NO_ROW,
+  openProgramFile,
+  type ProfileAnswer,
+  printFlow,
+  profileAnswer,
+  Sideband,
+  type SidebandFile,
+  servePartWorker,
+  sidebandLines,
+  tscToPerfTime,
+} from '../pt/index.ts';
+/** @internal */
+export {
+  PT_CONFIG_BRANCH,
+  PT_CONFIG_NORETCOMP,
+  PT_CONFIG_PT,
+  PT_CONFIG_TSC,
+} from '../pt/perf-data/pt-config.ts';
