@@ -1,4 +1,5 @@
 /** The rows of several recordings, each with what it has in every one of them. */
+import { optional } from '../../base/index.ts';
 import type { Profile } from '../../profile/tables/index.ts';
 import { type TopAnswer, type TopOptions, type TopRow, topFunctions } from '../query/top-functions.ts';
 
@@ -93,15 +94,7 @@ type RowLabels = Partial<Pick<TopRow, 'comm' | 'srcfile' | 'srcline' | 'pid' | '
 
 /** What tells rows apart, beside function and binary. */
 export function labelsOf({ comm, srcfile, srcline, pid, thread, tid, cpu }: TopRow): RowLabels {
-  return {
-    ...(comm === undefined ? {} : { comm }),
-    ...(srcfile === undefined ? {} : { srcfile }),
-    ...(srcline === undefined ? {} : { srcline }),
-    ...(pid === undefined ? {} : { pid }),
-    ...(thread === undefined ? {} : { thread }),
-    ...(tid === undefined ? {} : { tid }),
-    ...(cpu === undefined ? {} : { cpu }),
-  };
+  return optional({ comm, srcfile, srcline, pid, thread, tid, cpu });
 }
 
 /** Empty for generated code, which lies elsewhere in each run. */

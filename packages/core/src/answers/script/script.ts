@@ -5,6 +5,7 @@ import {
   type Diagnostic,
   formatSeconds,
   hasMembers,
+  optional,
   printable,
   printableJson,
   TextBuffer,
@@ -112,8 +113,7 @@ export async function writeScript(
   };
   const { signal, onProgress, fields } = options;
   const scan = {
-    ...(signal === undefined ? {} : { signal }),
-    ...(onProgress === undefined ? {} : { onProgress }),
+    ...optional({ signal, onProgress }),
     onChunk: flush,
     countsCycles: fields != null && [...fields.set, ...fields.added].includes('ipc'),
   };

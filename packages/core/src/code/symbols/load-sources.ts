@@ -1,4 +1,4 @@
-import { type Diagnostic, FormatError } from '../../base/index.ts';
+import { type Diagnostic, FormatError, optional } from '../../base/index.ts';
 import {
   type DebugSections,
   type ElfFile,
@@ -102,7 +102,7 @@ async function openShared(
   const { pid, path } = context.binary;
   const { name, buildId } = link;
   const wanted = { need: 'shared-debug', path: name, buildId, pid, required: true } as const;
-  const file = await ask(context, opened, { ...wanted, ...(beside === undefined ? {} : { beside }) });
+  const file = await ask(context, opened, { ...wanted, ...optional({ beside }) });
   const elf = file === null ? null : await openElf(file);
   if (elf !== null && (await readBuildId(elf)) === buildId) return readDebugSections(elf);
   diagnostics.push({

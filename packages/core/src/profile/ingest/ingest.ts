@@ -3,6 +3,7 @@ import {
   checkOptionNames,
   type Diagnostic,
   type OptionNames,
+  optional,
   type ProgressListener,
   TWO_32,
   toBigInt,
@@ -159,10 +160,7 @@ export async function ingestPerfData(
   checkRecordSource('ingestPerfData()', source);
   checkOptionNames('ingestPerfData()', options, OPTIONS);
   const builder = new Builder(source.reader, options);
-  const scan = {
-    ...(options.signal === undefined ? {} : { signal: options.signal }),
-    ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
-  };
+  const scan = optional({ signal: options.signal, onProgress: options.onProgress });
   if (options.symbols === undefined) return builder.finish(await source.scan(builder.walker, scan));
   const { codeHistories } = builder.walker;
   await codeHistories.load(source.reader);

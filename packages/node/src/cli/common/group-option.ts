@@ -1,3 +1,4 @@
+import { optional } from '@counterpoint/core/base';
 import type { OptionRow } from './option-row.ts';
 import type { ParsedArguments } from './parsed-arguments.ts';
 import { UsageError } from './usage-error.ts';
@@ -5,7 +6,7 @@ import { UsageError } from './usage-error.ts';
 /** perf's `--group`: all events of -e are one group, as if they stood in braces. */
 export function groupOption(group: string, short?: string): OptionRow<'group'> {
   const help = 'make one group of all events of -e: with others than {a,b} they are there, or not, together';
-  return { long: 'group', help, group, ...(short === undefined ? {} : { short }) };
+  return { long: 'group', help, group, ...optional({ short }) };
 }
 
 /** Ways to say events, or what concerns one of them, that a group of all has no place for. */

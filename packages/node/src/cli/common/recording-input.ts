@@ -1,7 +1,13 @@
 import { fstatSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { PERF_SAMPLE_CPU, PERF_SAMPLE_TIME } from '@counterpoint/core/abi';
-import { CounterpointError, type Damage, type Diagnostic, printable } from '@counterpoint/core/base';
+import {
+  CounterpointError,
+  type Damage,
+  type Diagnostic,
+  optional,
+  printable,
+} from '@counterpoint/core/base';
 import type { SampleFilter, TimeRange } from '@counterpoint/core/ingest';
 import type { LossEntry } from '@counterpoint/core/loss';
 import type { PerfDataFeatures, PerfDataReader } from '@counterpoint/core/perfdata';
@@ -108,7 +114,7 @@ export async function openInput(
   const kcore = args.string('kcore');
   const symfs = args.string('symfs');
   if (symfs !== undefined) await requireDirectory(symfs);
-  const places = symfs === undefined ? {} : { symfs };
+  const places = optional({ symfs });
   if (kcore === undefined) return openRecording(path, { keepStream, ...places });
   const { diskDriver } = await import('../../host/locate/index.ts');
   return openRecording(path, { keepStream, symbols: diskDriver({ ...places, kernelCore: kcore }) });

@@ -1,7 +1,7 @@
 import { closeSync, constants, openSync, readlinkSync, realpathSync, statSync, unlinkSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CounterpointError } from '@counterpoint/core/base';
+import { CounterpointError, optional } from '@counterpoint/core/base';
 import { NamedFile } from './named-file.ts';
 import { kindOf } from './regular-file.ts';
 
@@ -51,7 +51,7 @@ export async function openOutputFile(
       if (!(error instanceof NoReader)) throw error;
     }
     if (!hasWaited) onWait?.();
-    await sleep(READER_INTERVAL_MS, undefined, signal === undefined ? {} : { signal });
+    await sleep(READER_INTERVAL_MS, undefined, optional({ signal }));
   }
 }
 

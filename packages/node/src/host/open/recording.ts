@@ -14,6 +14,7 @@ import {
   CounterpointError,
   type Damage,
   type Diagnostic,
+  optional,
 } from '@counterpoint/core/base';
 import { isHistory } from '@counterpoint/core/history';
 import {
@@ -381,7 +382,7 @@ export class Recording implements AsyncDisposable {
         files: this.#driver,
         options,
         acceptUnverified: isOfThisMachine,
-        ...(writeLog === undefined ? {} : { writeLog }),
+        ...optional({ writeLog }),
       });
     }
     // The events of a stream come among its records, also where it was written into a file.
@@ -531,7 +532,7 @@ async function openDirectory(path: string, options: RecordingOptions, name: stri
 }
 
 function placesOf({ symfs }: RecordingOptions): { symfs?: string } {
-  return symfs === undefined ? {} : { symfs };
+  return optional({ symfs });
 }
 
 /** The file has no name, and is gone with the recording. */

@@ -4,7 +4,9 @@
  *
  *   node 7    push mov call f | test jmp g | cmp je        the direct ones are known; where `je` went, the next node says
  */
+
 import { PERF_IP_FLAG_IN_TX, PERF_IP_FLAG_TRACE_END } from '@counterpoint/core/abi';
+import { optional } from '@counterpoint/core/base';
 import { Int32Column } from '@counterpoint/core/profile';
 import { type CodeImage, offsetIn } from '../../code/image/index.ts';
 import { Instruction, KIND_CALL } from '../../code/instructions/index.ts';
@@ -127,7 +129,7 @@ export class QueueGraph {
       nodes: (_graph, nodes, count) => this.#nodes(nodes, count),
       time: (packet) => this.#time(packet),
       eventTime: () => this.#passEvent(),
-      ...(flow.errata === undefined ? {} : { errata: flow.errata }),
+      ...optional({ errata: flow.errata }),
       // Which branch leaves the filter is the exact decoder's to find.
       ...(flow.errata?.skl014 === true && flow.filter?.isConfigured === true
         ? {}

@@ -1,3 +1,4 @@
+import { optional } from '@counterpoint/core/base';
 import type { FlowErrorCount } from '../flow/index.ts';
 import type { TraceProfile } from './profile-trace.ts';
 
@@ -50,7 +51,7 @@ export function profileAnswer(found: Omit<TraceProfile, 'profile'>, addressHash?
     blocks: String(blocks),
     branches: String(branches),
     calls: String(calls),
-    ...(addressHash === undefined ? {} : { addressHash }),
+    ...optional({ addressHash }),
     errors: found.errors,
     overflows: found.overflows,
     ...(isAllThere

@@ -7,7 +7,7 @@
  *   psb+ | tnt tip tnt … | fup tip (interrupt) | tnt … | tip.pgd | tip.pge | tnt … | damage | psb+ …
  *   exact   graph          exact                 graph   exact     exact     graph   exact
  */
-import { type CancelSignal, toFloat } from '@counterpoint/core/base';
+import { type CancelSignal, optional, toFloat } from '@counterpoint/core/base';
 import { type CodeImage, EVERY_ADDRESS_SPACE } from '../../code/image/index.ts';
 import {
   EVENT_OVERFLOW,
@@ -341,12 +341,10 @@ export class TraceRun {
     // Which branch leaves the filter is the exact decoder's to find.
     const leavesUnmarked = errata?.skl014 === true && filter?.isConfigured === true;
     return new GraphEngine(graph, state.lastIp, {
-      ...(errata === undefined ? {} : { errata }),
+      ...optional({ errata }),
       ...(leavesUnmarked ? {} : { events: this.#engineEvents() }),
       ignoresCr3: useCr3 !== true,
-      ...(counts === undefined ? {} : { counts }),
-      ...(onNodes === undefined ? {} : { nodes: onNodes }),
-      ...(onPaths === undefined ? {} : { paths: onPaths }),
+      ...optional({ counts, nodes: onNodes, paths: onPaths }),
       ...(onTime === undefined && codeTime === undefined ? {} : this.#engineTime(state)),
     });
   }

@@ -8,7 +8,7 @@
  *
  * What a part counted is kept apart until somebody knows whether it joins (`keep`) or not (`drop`).
  */
-import type { CancelSignal } from '@counterpoint/core/base';
+import { type CancelSignal, optional } from '@counterpoint/core/base';
 import type { CodeImage } from '../../code/image/index.ts';
 import { ExactProfile } from '../answers/exact-profile.ts';
 import { NodeCounts } from '../answers/node-counts.ts';
@@ -110,7 +110,7 @@ export class PartRunner {
       ...this.#options,
       from,
       onProgress: (offset) => onProgress(offset - from),
-      ...(signal === undefined ? {} : { signal }),
+      ...optional({ signal }),
       ...(stopAt < 0 ? {} : { stopAt }),
     };
     const run = new TraceRun(bytes, this.#image, options, collector, this.#engines);

@@ -7,8 +7,15 @@
  *   joins     a+b      b ? c: no, b goes on where c did not begin
  *                      |─────── b' ──────|            b' instead of b and c, then b' + d
  */
-import type { ByteSource, ByteSourceInput, CancelSignal, ProgressListener } from '@counterpoint/core/base';
-import { asByteSource, CounterpointError } from '@counterpoint/core/base';
+import {
+  asByteSource,
+  type ByteSource,
+  type ByteSourceInput,
+  type CancelSignal,
+  CounterpointError,
+  optional,
+  type ProgressListener,
+} from '@counterpoint/core/base';
 import type { CodeImage } from '../../code/image/index.ts';
 import { ExactProfile, type ProfileColumns } from '../answers/exact-profile.ts';
 import type { TraceProfile } from '../answers/profile-trace.ts';
@@ -372,11 +379,6 @@ function toWorkerOptions(options: ProfileInPartsOptions): WorkerOptions {
   const { errata, filter, settings, interruptFlags, useCr3, exactOnly, resume } = options;
   return {
     filterRanges: filter?.ranges ?? [],
-    ...(errata === undefined ? {} : { errata }),
-    ...(settings === undefined ? {} : { settings }),
-    ...(interruptFlags === undefined ? {} : { interruptFlags }),
-    ...(useCr3 === undefined ? {} : { useCr3 }),
-    ...(exactOnly === undefined ? {} : { exactOnly }),
-    ...(resume === undefined ? {} : { resume }),
+    ...optional({ errata, settings, interruptFlags, useCr3, exactOnly, resume }),
   };
 }

@@ -1,4 +1,4 @@
-import { MOST_TIMER_MS, printableJson } from '@counterpoint/core/base';
+import { MOST_TIMER_MS, optional, printableJson } from '@counterpoint/core/base';
 import type { Note } from '../../../linux/kernel/perf-events/index.ts';
 import { CommandError } from '../../../linux/kernel/target/index.ts';
 import {
@@ -207,8 +207,6 @@ function flightOptions(args: Arguments, { others }: PersonTriggers): FlightOptio
     );
   const mode = args.string('call-graph', 'fp');
   if (mode !== 'fp' && mode !== 'no') throw args.refuse('call-graph', 'fp or no');
-  const defined = <Name extends keyof FlightOptions>(name: Name, value: FlightOptions[Name] | undefined) =>
-    value === undefined ? {} : ({ [name]: value } as Pick<FlightOptions, Name>);
   return {
     command: args.words,
     systemWide: args.boolean('all-cpus'),
@@ -221,14 +219,16 @@ function flightOptions(args: Arguments, { others }: PersonTriggers): FlightOptio
     on: others,
     ...(args.has('pid') ? { pids: args.numbers('pid', { min: 1 }) } : {}),
     ...(args.has('tid') ? { tids: args.numbers('tid', { min: 1 }) } : {}),
-    ...(args.has('cpu') ? defined('cpus', args.ranges('cpu')) : {}),
-    ...defined('minIntervalMs', args.durationMs('min-interval', { min: 0, max: MOST_TIMER_MS })),
-    ...defined('keepMs', args.durationMs('keep', { min: 1 })),
-    ...defined('memoryBytes', args.sizeBytes('memory', { min: 1 })),
-    ...defined('directory', args.string('output')),
-    ...defined('prefix', args.string('prefix')),
-    ...defined('maxFiles', args.number('max-files', { min: 1 })),
-    ...defined('maxFileBytes', args.sizeBytes('max-size', { min: 1 })),
+    ...(args.has('cpu') ? { cpus: args.ranges('cpu') } : {}),
+    ...optional({
+      minIntervalMs: args.durationMs('min-interval', { min: 0, max: MOST_TIMER_MS }),
+      keepMs: args.durationMs('keep', { min: 1 }),
+      memoryBytes: args.sizeBytes('memory', { min: 1 }),
+      directory: args.string('output'),
+      prefix: args.string('prefix'),
+      maxFiles: args.number('max-files', { min: 1 }),
+      maxFileBytes: args.sizeBytes('max-size', { min: 1 }),
+    }),
     // Another Ctrl-C ends the waiting.
     commandGraceMs: Number.POSITIVE_INFINITY,
     toolVersion: `counterpoint ${packageVersion()}`,

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Diagnostic } from '@counterpoint/core/base';
+import { type Diagnostic, optional } from '@counterpoint/core/base';
 import { writeLoopSvg } from '@counterpoint/core/export';
 import type { LoopRow, LoopsAnswer } from '@counterpoint/core/query';
 import { temporaryDirectory } from '../../../host/leftovers/index.ts';
@@ -116,7 +116,7 @@ async function answer(context: Context, path: string, status: number): Promise<n
   const seen = await read(path, {
     limit,
     ...(slowMs === undefined ? {} : { slowNs: Math.round(slowMs * NS_PER_MS) }),
-    ...(symfs === undefined ? {} : { symfs }),
+    ...optional({ symfs }),
   });
   if (args.boolean('json')) out.json({ ...seen.answer, diagnostics: seen.diagnostics });
   else if (picture !== '-') printLoops(seen.answer, out);
@@ -160,7 +160,7 @@ async function read(
   path: string,
   { symfs, ...options }: Wanted,
 ): Promise<{ answer: LoopsAnswer; diagnostics: Diagnostic[] }> {
-  await using recording = await openRecording(path, symfs === undefined ? {} : { symfs });
+  await using recording = await openRecording(path, optional({ symfs }));
   return await recording.eventLoops(options);
 }
 

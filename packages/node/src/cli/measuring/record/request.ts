@@ -1,4 +1,4 @@
-import { MOST_TIMER_MS, parseDurationMs, parseSizeBytes } from '@counterpoint/core/base';
+import { MOST_TIMER_MS, optional, parseDurationMs, parseSizeBytes } from '@counterpoint/core/base';
 import type { ParsedEvent } from '@counterpoint/core/events';
 import { MOST_STACK_BYTES } from '../../../linux/kernel/perf-events/index.ts';
 import type { SynthesisPart } from '../../../linux/kernel/target/index.ts';
@@ -236,7 +236,7 @@ function outputSwitching(args: Arguments): Pick<RecordOptions, 'switchOutput' | 
       throw new UsageError('--switch-max-files is for --switch-output', 'Give --switch-output=10M, too.');
     return args.boolean('timestamp-filename') ? { timestampFilename: true } : {};
   }
-  const most = mostFiles === undefined ? {} : { mostFiles };
+  const most = optional({ mostFiles });
   if (text === 'signal') return { switchOutput: most };
   const everyMs = /[smhd]$/.test(text) ? parseDurationMs(text) : null;
   if (everyMs !== null && everyMs > 0 && everyMs <= MOST_TIMER_MS)

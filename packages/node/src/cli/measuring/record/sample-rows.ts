@@ -1,3 +1,4 @@
+import { optional } from '@counterpoint/core/base';
 import {
   REGISTER_NAMES,
   type SamplePart,
@@ -46,7 +47,7 @@ export function sampleRows(group: string): OptionRow<SampleRowName>[] {
     long,
     help,
     group,
-    ...(short === undefined ? {} : { short }),
+    ...optional({ short }),
   });
   const list = { value: 'REGISTERS', optionalValue: ALL } as const;
   return [

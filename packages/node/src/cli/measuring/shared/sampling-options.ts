@@ -1,3 +1,4 @@
+import { optional } from '@counterpoint/core/base';
 import type { RecordOptions } from '../../../linux/sample/record/index.ts';
 import type { OptionRow } from '../../common/option-row.ts';
 import type { ParsedArguments } from '../../common/parsed-arguments.ts';
@@ -57,8 +58,7 @@ export function samplingRequest(
   const period = args.quantity('count', { min: 1 });
   return {
     ...(args.has('event') ? { events: args.all('event') } : {}),
-    ...(frequency === undefined ? {} : { frequency }),
-    ...(period === undefined ? {} : { period }),
+    ...optional({ frequency, period }),
     ...(args.has('node-names') ? { nodeNames: args.boolean('node-names') } : {}),
   };
 }

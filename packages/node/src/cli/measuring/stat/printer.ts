@@ -1,4 +1,4 @@
-import { printableJson } from '@counterpoint/core/base';
+import { optional, printableJson } from '@counterpoint/core/base';
 import {
   type Measurement,
   type RowOptions,
@@ -71,9 +71,7 @@ export class StatPrinter<Run extends PrintedRun> {
       by,
       named,
       unscaled,
-      ...(hideIdle === undefined ? {} : { hideIdle }),
-      ...(cpuPlace === undefined ? {} : { cpuPlace }),
-      ...(threadName === undefined ? {} : { threadName }),
+      ...optional({ hideIdle, cpuPlace, threadName }),
     });
   }
 

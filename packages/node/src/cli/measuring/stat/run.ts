@@ -1,4 +1,4 @@
-import { printable } from '@counterpoint/core/base';
+import { optional, printable } from '@counterpoint/core/base';
 import { WriteError } from '../../../host/files/index.ts';
 import type { CountingSession } from '../../../linux/count/counting/index.ts';
 import {
@@ -175,9 +175,7 @@ async function runOnce(
       delayMs,
       startDisabled,
       signal: stop.signal,
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      ...(intervalMs === undefined ? {} : { intervalMs }),
-      ...(intervalCount === undefined ? {} : { intervalCount }),
+      ...optional({ timeoutMs, intervalMs, intervalCount }),
       onStart: async ({ sessions, commandPid }) => {
         stop.follow(commandPid);
         if (settings.by === 'thread') rememberThreadNames(sessions);

@@ -4,6 +4,7 @@ import {
   type Diagnostic,
   didYouMean,
   nearestNames,
+  optional,
   printable,
 } from '@counterpoint/core/base';
 import type { IngestResult } from '@counterpoint/core/ingest';
@@ -56,10 +57,7 @@ export async function runAnnotate(context: Context): Promise<number> {
   const request = requestOf(args);
   const symfs = args.string('symfs');
   const kernelCore = args.string('kcore');
-  const driver = diskDriver({
-    ...(symfs === undefined ? {} : { symfs }),
-    ...(kernelCore === undefined ? {} : { kernelCore }),
-  });
+  const driver = diskDriver(optional({ symfs, kernelCore }));
   const name = inputName({ words: [], string: (option) => args.string(option) });
   await using recording = await openRecording(name, {
     symbols: driver,
@@ -134,7 +132,7 @@ async function readProfile(
   const result = await recording.profile({
     aggregate: true,
     innermostOnly: true,
-    ...(filter === undefined ? {} : { filter }),
+    ...optional({ filter }),
     ...(itrace === null ? {} : { itrace }),
     onProgress: progress.listener(),
   });

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { printable } from '@counterpoint/core/base';
+import { optional, printable } from '@counterpoint/core/base';
 import type { Profile } from '@counterpoint/core/profile';
 import {
   type ChangedFunction,
@@ -42,7 +42,7 @@ export async function runDiff(context: Context): Promise<number> {
       method: request.method,
       weights: request.weights,
       comparisons: later.length,
-      ...(event === undefined ? {} : { event }),
+      ...optional({ event }),
     }),
   );
   const grown = answers.flatMap((answer) => grownRows(answer, request));
@@ -135,7 +135,7 @@ function ratioText(change: number | null): string {
 
 async function readProfile({ args, err }: Context, path: string, request: DiffRequest): Promise<Profile> {
   const symfs = args.string('symfs');
-  await using recording = await openRecording(path, symfs === undefined ? {} : { symfs });
+  await using recording = await openRecording(path, optional({ symfs }));
   using progress = new ProgressLine(err);
   const { profile } = await recording.profile({
     aggregate: true,

@@ -1,4 +1,4 @@
-import { printable } from '@counterpoint/core/base';
+import { optional, printable } from '@counterpoint/core/base';
 import { branchesOfBinary, writeAutofdo } from '@counterpoint/core/export';
 import type { VerbContext } from '../../common/args.ts';
 import { writeChunks } from '../../common/export-file.ts';
@@ -43,7 +43,7 @@ export async function exportAutofdo({ args, out, err }: VerbContext<ExportName>)
     aggregate: true,
     innermostOnly: true,
     branches: true,
-    ...(filter === undefined ? {} : { filter }),
+    ...optional({ filter }),
     ...(itrace === null ? {} : { itrace }),
     ...log.options,
     onProgress: progress.listener(),

@@ -1,4 +1,4 @@
-import { printable } from '@counterpoint/core/base';
+import { optional, printable } from '@counterpoint/core/base';
 import type { Profile, ProfileEvent } from '@counterpoint/core/profile';
 import { defineVerb } from '../../common/args.ts';
 import { exportFormat, writeExport } from '../../common/export-file.ts';
@@ -120,7 +120,7 @@ export default defineVerb<ExportName>({
       aggregate: !format.hasTimeline,
       ...sourceMapsOf(args),
       debugInfo: isInlined ? 'inlines' : undefined,
-      ...(filter === undefined ? {} : { filter }),
+      ...optional({ filter }),
       ...(itrace === null ? {} : { itrace }),
       ...log.options,
       onProgress: progress.listener(),

@@ -1,5 +1,5 @@
 import { FILE_HEADER_SIZE, PIPE_HEADER_SIZE } from '@counterpoint/core/abi';
-import type { ByteSource } from '@counterpoint/core/base';
+import { type ByteSource, optional } from '@counterpoint/core/base';
 import {
   type BuildIdEntry,
   finishFile,
@@ -77,7 +77,7 @@ export function beginRecording(
         offset: offset + BigInt(moved),
         size,
       }));
-      const index = auxIndex === undefined ? {} : { auxIndex };
+      const index = optional({ auxIndex });
       const { header, tail } = finishFile(plan, dataSize, { ...features, ...index });
       output.write(tail);
       output.writeAt(header, 0);

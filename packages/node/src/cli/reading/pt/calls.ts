@@ -1,4 +1,4 @@
-import { printableJson } from '@counterpoint/core/base';
+import { optional, printableJson } from '@counterpoint/core/base';
 import type { CallListener, FunctionLatency, TraceCalls } from '@counterpoint/trace/intel-pt';
 import { defineVerb, EXIT_FAILURE, EXIT_OK, type VerbContext } from '../../common/args.ts';
 import { UsageError } from '../../common/usage-error.ts';
@@ -255,7 +255,7 @@ async function exportWay({ args, out, err }: VerbContext<Name>, scale: TimeScale
     finish: async (found) => {
       // One tick or nanosecond of TSC is as long as the other where no clock says more.
       const { clock } = scale;
-      const profile = profileOfCalls(found, functions, clock === undefined ? {} : { clock });
+      const profile = profileOfCalls(found, functions, optional({ clock }));
       const event = weight === 'instructions' ? 0 : 1;
       if (event >= profile.events.length)
         throw new UsageError(
@@ -267,7 +267,7 @@ async function exportWay({ args, out, err }: VerbContext<Name>, scale: TimeScale
         profile,
         format,
         output,
-        { event, weight: 'period', ...(title === undefined ? {} : { title }) },
+        { event, weight: 'period', ...optional({ title }) },
         out,
       );
       if (bytes !== null) err.line(`Wrote ${output} (${format.name}, ${formatBytes(bytes)}).`);

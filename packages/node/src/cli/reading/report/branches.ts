@@ -1,4 +1,4 @@
-import { CounterpointError, printable } from '@counterpoint/core/base';
+import { CounterpointError, optional, printable } from '@counterpoint/core/base';
 import type { IngestResult } from '@counterpoint/core/ingest';
 import {
   type BranchAnswer,
@@ -108,7 +108,7 @@ async function readProfile(
     innermostOnly: true,
     branches: true,
     debugInfo: view === 'functions' ? undefined : 'lines',
-    ...(filter === undefined ? {} : { filter }),
+    ...optional({ filter }),
     ...(itrace === null ? {} : { itrace }),
     ...log.options,
     onProgress: progress.listener(),

@@ -1,4 +1,5 @@
 import { PERF_SAMPLE_CALLCHAIN, PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
+import { optional } from '@counterpoint/core/base';
 import type { IngestResult } from '@counterpoint/core/ingest';
 import {
   reportProfile as answerReport,
@@ -121,7 +122,7 @@ async function readProfile(
     ...sourceMapsOf(args),
     ...needs,
     debugInfo: isInlined ? 'inlines' : lines ? 'lines' : undefined,
-    ...(filter === undefined ? {} : { filter }),
+    ...optional({ filter }),
     ...(itrace === null ? {} : { itrace }),
     ...log.options,
     onProgress: progress.listener(),

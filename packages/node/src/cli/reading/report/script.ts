@@ -1,4 +1,4 @@
-import { printableJson } from '@counterpoint/core/base';
+import { optional, printableJson } from '@counterpoint/core/base';
 import type { FieldChoice } from '@counterpoint/core/query';
 import { defineVerb } from '../../common/args.ts';
 import { countOf } from '../../common/human.ts';
@@ -188,11 +188,10 @@ export default defineVerb<ScriptName>({
         fullPaths: args.boolean('full-source-path'),
         times,
         records: recordKinds(args),
-        ...(maxStack === undefined ? {} : { maxStack }),
+        ...optional({ maxStack }),
         callChains: !args.boolean('hide-call-graph'),
         json: args.boolean('json'),
-        ...(limit === undefined ? {} : { limit }),
-        ...(filter === undefined ? {} : { filter }),
+        ...optional({ limit, filter }),
         ...(functions.size === 0 ? {} : { functions }),
         perEvent: isDumped,
         ...(progress === null ? {} : { onProgress: progress.listener() }),

@@ -1,4 +1,4 @@
-import { CounterpointError } from '@counterpoint/core/base';
+import { CounterpointError, optional } from '@counterpoint/core/base';
 import { checkMade } from '../../../host/options/index.ts';
 import { type Note, OfflineCpus } from '../../kernel/perf-events/index.ts';
 import type { Fd, Sys } from '../../kernel/sys/index.ts';
@@ -440,13 +440,7 @@ export class CountingSession implements Disposable, Publishable {
     requireSameWay(control, waysOf({ target: this.target, ...this.#control }));
     // Target and options stay as they were opened.
     const { events, sets, overflows, switching, madeOf } = control;
-    const what: ControlRequest = {
-      ...(events === undefined ? {} : { events }),
-      ...(sets === undefined ? {} : { sets }),
-      ...(overflows === undefined ? {} : { overflows }),
-      ...(switching === undefined ? {} : { switching }),
-      ...(madeOf === undefined ? {} : { madeOf }),
-    };
+    const what: ControlRequest = optional({ events, sets, overflows, switching, madeOf });
     this.#askForExec();
     const opened = this.#reopen(what, this.#awaitsExec);
     const drop = () => {

@@ -1,4 +1,4 @@
-import { CounterpointError } from '@counterpoint/core/base';
+import { CounterpointError, optional } from '@counterpoint/core/base';
 import { isPlainObject, shownValue } from '../../../host/options/index.ts';
 import { requireSavable } from './check-request.ts';
 import type {
@@ -103,8 +103,7 @@ function controlOverflow(overflow: OverflowRequest, before: ControlData | undefi
     event,
     period: String(period),
     ...(initialPeriod === undefined ? {} : { initialPeriod: String(initialPeriod) }),
-    ...(randomMask === undefined ? {} : { randomMask }),
-    ...(action === undefined ? {} : { action }),
+    ...optional({ randomMask, action }),
   };
 }
 
@@ -126,10 +125,7 @@ export function controlRequest(data: ControlData): ControlRequest & ControlOptio
     sets: sets.map(({ name, events }) => ({ name, events })),
     ...(overflows === undefined ? {} : { overflows: overflows.map(overflowRequest) }),
     ...(rule === undefined ? {} : { switching: switchRule(rule) }),
-    ...(inherit === undefined ? {} : { inherit }),
-    ...(levels === undefined ? {} : { levels }),
-    ...(pinned === undefined ? {} : { pinned }),
-    ...(exclusive === undefined ? {} : { exclusive }),
+    ...optional({ inherit, levels, pinned, exclusive }),
     ...(hasMore(data) ? { madeOf: data } : {}),
   };
 }
@@ -145,8 +141,7 @@ function overflowRequest({
     event,
     period: BigInt(period),
     ...(initialPeriod === undefined ? {} : { initialPeriod: BigInt(initialPeriod) }),
-    ...(randomMask === undefined ? {} : { randomMask }),
-    ...(action === undefined ? {} : { action }),
+    ...optional({ randomMask, action }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { PERF_TYPE_BREAKPOINT, PERF_TYPE_SOFTWARE, PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
-import { CounterpointError } from '@counterpoint/core/base';
+import { CounterpointError, optional } from '@counterpoint/core/base';
 import {
   checkOptions,
   either,
@@ -89,7 +89,7 @@ export function openCounters(
       {
         pages: readsEvents ? pages : [],
         clockPage,
-        ...(counterInstruction === undefined ? {} : { counterInstruction }),
+        ...optional({ counterInstruction }),
       },
       notes,
     );
@@ -119,8 +119,7 @@ function describe({ events, groups }: OpenEvents): CountersEvent[] {
     requestedName: parsed.name,
     name,
     group: groups.findIndex(({ members }) => members.includes(index)),
-    ...(parsed.unit === undefined ? {} : { unit: parsed.unit }),
-    ...(parsed.scale === undefined ? {} : { scale: parsed.scale }),
+    ...optional({ unit: parsed.unit, scale: parsed.scale }),
   }));
 }
 

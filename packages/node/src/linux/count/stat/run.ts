@@ -1,4 +1,4 @@
-import { CounterpointError } from '@counterpoint/core/base';
+import { CounterpointError, optional } from '@counterpoint/core/base';
 import { type Note, removeLeftovers, takenNotes } from '../../kernel/perf-events/index.ts';
 import { realSys, requireLinux, type Sys } from '../../kernel/sys/index.ts';
 import {
@@ -113,11 +113,7 @@ function openSessions(options: RunOptions, held: HeldCommand | null): OpenScope[
         ...control,
         target,
         enableOnExec: startsByExec(target, options),
-        ...(inherit === undefined ? {} : { inherit }),
-        ...(levels === undefined ? {} : { levels }),
-        ...(pinned === undefined ? {} : { pinned }),
-        ...(exclusive === undefined ? {} : { exclusive }),
-        ...(sys === undefined ? {} : { sys }),
+        ...optional({ inherit, levels, pinned, exclusive, sys }),
       });
       opened.push({ cgroup, session });
     }
@@ -150,7 +146,7 @@ export function targetsOf(
     case 'all-threads':
       return [{ cgroup: null, target: { kind: 'threads', tids: listProcesses().flatMap(listThreads) } }];
     case 'cpus': {
-      const where = scope.cpus === undefined ? {} : { cpus: scope.cpus };
+      const where = optional({ cpus: scope.cpus });
       if (scope.cgroups?.length === 0)
         throw new CounterpointError(
           'ERR_NO_TARGET',

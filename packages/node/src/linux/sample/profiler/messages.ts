@@ -1,3 +1,4 @@
+import { optional } from '@counterpoint/core/base';
 import type { Note } from '../../kernel/perf-events/index.ts';
 import type { RecordOptions } from '../record/index.ts';
 
@@ -28,6 +29,6 @@ export function recordOptionsOf({ pid, frequencyHz, events, output }: Order): Re
     frequency: frequencyHz,
     clockId: CLOCK_MONOTONIC,
     output,
-    ...(events === undefined ? {} : { events }),
+    ...optional({ events }),
   };
 }

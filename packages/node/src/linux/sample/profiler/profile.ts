@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CounterpointError } from '@counterpoint/core/base';
+import { CounterpointError, optional } from '@counterpoint/core/base';
 import { type JavascriptView, viewJavascript } from '@counterpoint/core/query';
 import { temporaryDirectory } from '../../../host/leftovers/index.ts';
 import { openRecording } from '../../../host/open/index.ts';
@@ -92,7 +92,7 @@ async function start(caller: string, options: OwnProfileOptions): Promise<Runnin
     pid: process.pid,
     frequencyHz: frequency,
     output,
-    ...(events === undefined ? {} : { events }),
+    ...optional({ events }),
   });
   try {
     await recorder.started();

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { type ByteStream, CounterpointError } from '@counterpoint/core/base';
+import { type ByteStream, CounterpointError, optional } from '@counterpoint/core/base';
 import { requireLinux } from '../../kernel/sys/index.ts';
 import { CompressedOutput } from './compressed-output.ts';
 import { DatedFiles } from './dated-files.ts';
@@ -56,7 +56,7 @@ export function outputFor(
   if (path === '-') return held(new PipeOutput(STDOUT), bufferBytes);
   if (statSync(path, { throwIfNoEntry: false })?.isFIFO() !== true) return new FileOutput(path);
   const pipe = new PipeOutput(path, {
-    ...(signal === undefined ? {} : { signal }),
+    ...optional({ signal }),
     onWait: () => onWaitForReader?.(path),
   });
   return held(pipe, bufferBytes);

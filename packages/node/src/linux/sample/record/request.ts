@@ -1,5 +1,5 @@
 import { PERF_MAX_STACK_DEPTH } from '@counterpoint/core/abi';
-import { CounterpointError, didYouMean, nearestNames, printable } from '@counterpoint/core/base';
+import { CounterpointError, didYouMean, nearestNames, optional, printable } from '@counterpoint/core/base';
 import { BRANCH_FILTERS, branchFilterBits } from '@counterpoint/core/branches';
 import type { EventLookup, ParsedEvent } from '@counterpoint/core/events';
 import {
@@ -191,7 +191,7 @@ export function samplingOptions(scope: Scope, options: RecordOptions, notes: Not
     // Formats may have no event at all; and perf 6.1 fails on a file of tracepoints only that has
     // samples without their records.
     sidebandApart: (options.formats ?? []).length > 0 || options.onControl !== undefined,
-    ...(clockId === undefined ? {} : { clockId }),
+    ...optional({ clockId }),
     ...wakeupOf(options),
   };
 }
@@ -264,7 +264,7 @@ function recordedParts({
       ...(sampleParts ?? []),
       ...(sideband?.includes('cgroups') === true ? (['cgroup'] as const) : []),
     ],
-    ...(sideband === undefined ? {} : { sideband }),
+    ...optional({ sideband }),
     ...(interruptRegisters === undefined ? {} : { interruptRegisters: mask(interruptRegisters) }),
     ...(userRegisters === undefined ? {} : { userRegisters: mask(userRegisters) }),
   };

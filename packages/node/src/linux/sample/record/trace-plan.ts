@@ -1,6 +1,6 @@
 /** Hardware traces of a recording: which event makes one, and what that excludes. */
 import { PERF_SAMPLE_CPU } from '@counterpoint/core/abi';
-import { CounterpointError } from '@counterpoint/core/base';
+import { CounterpointError, optional } from '@counterpoint/core/base';
 import type { ParsedEvent } from '@counterpoint/core/events';
 import { encodeRecords } from '@counterpoint/core/perfdata';
 import type { PlannedEvent, SampledEvents, SamplingOptions } from '../../kernel/perf-events/index.ts';
@@ -61,7 +61,7 @@ export function planRecordedTrace(
   sys: Sys,
 ): PlannedTrace | null {
   const trace = planTrace(parsed, planned, {
-    ...(options.traceBytes === undefined ? {} : { areaBytes: options.traceBytes }),
+    ...optional({ areaBytes: options.traceBytes }),
     snapshotBytes: snapshotBytes(options),
     sampleBytes: options.traceSampleBytes ?? 0,
     isPrivileged: canMonitorAll(sys.effectiveCapabilities()),

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { CounterpointError } from '@counterpoint/core/base';
+import { CounterpointError, optional } from '@counterpoint/core/base';
 import {
   type ExitStatus,
   type LaunchOptions,
@@ -62,7 +62,7 @@ export async function countSoft({
   requireArchitecture();
   if (command.length > 0) refuseOtherRights(command[0]!);
   for (const pid of pids) requireProcess(pid);
-  using held = command.length === 0 ? null : launchHeld(command, stdio === undefined ? {} : { stdio });
+  using held = command.length === 0 ? null : launchHeld(command, optional({ stdio }));
   const tids = held === null ? pids.flatMap(listThreads) : [held.pid];
   held?.waitUntilHeld();
   const tracer = await startTracer({ tids, fromExec: held !== null, way, onFunction, stopsBy, stopAfter });
