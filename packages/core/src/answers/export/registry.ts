@@ -7,6 +7,8 @@ import { writeFolded } from './folded.ts';
 import type { ExportChunk, ExportOptions } from './options.ts';
 import { writePprof } from './pprof/pprof.ts';
 import { writeSpeedscope } from './speedscope.ts';
+import { writeChromeTrace } from './timeline/chrome-trace.ts';
+import { writePerfetto } from './timeline/perfetto.ts';
 
 /** A file format that a profile can be written in. */
 export interface ExportFormat {
@@ -18,6 +20,8 @@ export interface ExportFormat {
   description: string;
   /** It shows samples in time: an aggregated profile, whose rows have none, would lose that. */
   hasTimeline: boolean;
+  /** It shows nothing but what was when: a profile without times comes out empty. */
+  needsTimes?: true;
   /** Bytes that are no text. Text is UTF-8, and what a terminal would obey in names is escaped in it. */
   isBinary: boolean;
   /** The file in pieces, to be written one after the other. */
@@ -76,6 +80,24 @@ export const EXPORTS: readonly ExportFormat[] = [
     hasTimeline: true,
     isBinary: false,
     write: writeCpuProfile,
+  },
+  {
+    name: 'perfetto',
+    extension: 'pftrace',
+    description: 'for ui.perfetto.dev: what each thread called, in time; exact with a hardware trace',
+    hasTimeline: true,
+    needsTimes: true,
+    isBinary: true,
+    write: writePerfetto,
+  },
+  {
+    name: 'chrome',
+    extension: 'trace.json',
+    description: 'Trace Event Format, for chrome://tracing and others: the same as JSON',
+    hasTimeline: true,
+    needsTimes: true,
+    isBinary: false,
+    write: writeChromeTrace,
   },
 ];
 

@@ -12,13 +12,20 @@ import { UsageError } from './usage-error.ts';
 
 /**
  * The format of that name, or of a file of that name. `more`: what the verb writes besides, for the message.
+ * `hasTimes`: what is written knows when it was.
  */
 export async function exportFormat(
   name: string,
   more: readonly Pick<ExportFormat, 'name' | 'extension' | 'description'>[] = [],
+  hasTimes = true,
 ): Promise<ExportFormat> {
   const { EXPORTS, findExport } = await import('@counterpoint/core/export');
   const format = findExport(name);
+  if (format?.needsTimes === true && !hasTimes)
+    throw new UsageError(
+      `${format.name} shows what was when, and these are sums of all calls, without times`,
+      'Take svg, or record the trace and export it: counterpoint pt record, counterpoint export -o calls.pftrace.',
+    );
   if (format !== undefined) return format;
   const known = [...EXPORTS, ...more].map(
     (row) => `  ${row.name.padEnd(12)} .${row.extension.padEnd(16)} ${row.description}`,

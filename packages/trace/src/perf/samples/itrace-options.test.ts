@@ -27,6 +27,7 @@ test('letters in any order, with numbers and units', () => {
     branches: true,
     calls: true,
     returns: true,
+    callSteps: false,
     transactions: true,
     ptwrites: true,
     power: true,

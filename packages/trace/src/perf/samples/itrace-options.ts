@@ -41,6 +41,11 @@ export interface ItraceOptions {
   calls: boolean;
   /** `r`: of the branches only returns. */
   returns: boolean;
+  /**
+   * A sample of event `calls` behind each call, return and interrupt, where it leads, with the whole call
+   * chain there. No letter: perf has none for it.
+   */
+  callSteps: boolean;
   /** `x`: a sample where a TSX transaction begins, commits or aborts. */
   transactions: boolean;
   /** `w`: a sample for each PTWRITE, with the value written in its raw data. */
@@ -94,6 +99,7 @@ export const NO_ITRACE: Readonly<ItraceOptions> = {
   branches: false,
   calls: false,
   returns: false,
+  callSteps: false,
   transactions: false,
   ptwrites: false,
   power: false,

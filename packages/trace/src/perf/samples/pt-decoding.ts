@@ -459,6 +459,7 @@ export class PtDecoding {
     const { events, periodTicks, options } = this.#plan!;
     const isDense =
       events.branches !== null ||
+      events.calls !== null ||
       (events.instructions !== null && periodTicks < DENSE_PERIOD && options.period < DENSE_PERIOD);
     return isDense ? DENSE_SLICE_BYTES : SLICE_BYTES;
   }

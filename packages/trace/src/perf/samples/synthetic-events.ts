@@ -52,6 +52,7 @@ const ID_DISTANCE = 1_000_000_000;
 /** The events that a trace's samples belong to; null where they were not asked for. */
 export interface SyntheticEvents {
   branches: RecordedEvent | null;
+  calls: RecordedEvent | null;
   instructions: RecordedEvent | null;
   cycles: RecordedEvent | null;
   transactions: RecordedEvent | null;
@@ -110,6 +111,9 @@ export function addSyntheticEvents(
       : null;
   return {
     branches: options.branches ? add(PERF_TYPE_HARDWARE, BRANCHES, counted | PERF_SAMPLE_ADDR, null) : null,
+    calls: options.callSteps
+      ? add(PERF_TYPE_HARDWARE, BRANCHES, counted | PERF_SAMPLE_CALLCHAIN, 'calls')
+      : null,
     instructions: options.instructions
       ? add(PERF_TYPE_HARDWARE, INSTRUCTIONS, counted | stacks, null, options.period)
       : null,

@@ -59,6 +59,11 @@ export interface SamplingPlan {
   readonly countsCycles: boolean;
 }
 
+/** Branches that change which calls are open. */
+const CALL_STEPS = PERF_IP_FLAG_CALL | PERF_IP_FLAG_RETURN | PERF_IP_FLAG_ASYNC | PERF_IP_FLAG_TRACE_BEGIN;
+/** The longest call chain with its markers: 32 KiB of the 64 that a record may have. */
+const MOST_STEP_FRAMES = 4096;
+
 export class TraceSampler {
   readonly sample = new SyntheticSample();
   readonly buffer: RecordBuffer;
@@ -416,7 +421,8 @@ export class TraceSampler {
       (flags & PERF_IP_FLAG_IN_TX) !== 0,
     );
     thread.calls.branch(flags, fromLo, fromHi, toLo, toHi, sample.instructionBytes);
-    const { branches } = plan.events;
+    const { branches, calls } = plan.events;
+    if (calls !== null && (flags & CALL_STEPS) !== 0) this.#putCallStep(calls, toLo, toHi);
     if (branches === null || (this.#branchFilter !== 0 && (flags & this.#branchFilter) === 0)) return;
     if (this.#isSkipped()) return;
     sample.ipLo = fromLo;
@@ -429,6 +435,22 @@ export class TraceSampler {
     this.#setCycles(this.#sinceBranch);
     this.#put(branches);
     sample.cycles = 0;
+  }
+
+  /** The calls that are open now, and where the program is. Where that is not traced, nothing changes. */
+  #putCallStep(calls: RecordedEvent, toLo: number, toHi: number): void {
+    if ((toLo === 0 && toHi === 0) || this.#isSkipped()) return;
+    const { sample, thread } = this;
+    const { flags, instructionBytes } = sample;
+    sample.ipLo = toLo;
+    sample.ipHi = toHi;
+    sample.flags = 0;
+    sample.instructionBytes = 0;
+    sample.period = 1;
+    sample.timeNs = this.timeNs;
+    writeSample(this.buffer, calls, sample, thread.calls, MOST_STEP_FRAMES, null, 0);
+    sample.flags = flags;
+    sample.instructionBytes = instructionBytes;
   }
 
   /** An event of its own, such as PTWRITE, with its bytes. */

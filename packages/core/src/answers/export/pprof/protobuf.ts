@@ -22,7 +22,11 @@ export class MessageWriter {
 
   /** A non-negative whole number below 2^53. */
   number(field: number, value: number): void {
-    if (value === 0) return;
+    if (value !== 0) this.given(field, value);
+  }
+
+  /** As `number`, and a zero is written, too: a proto2 reader tells it from a field that is not there. */
+  given(field: number, value: number): void {
     varint(this.out, field * 8 + WIRE_VARINT);
     varint(this.out, value);
   }

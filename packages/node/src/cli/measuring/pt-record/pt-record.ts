@@ -82,6 +82,10 @@ export default defineVerb<PtRecordName>({
   examples: [
     ['pt record -- gzip -k file', 'every branch of a command, into perf.data'],
     ['script --call-trace', 'then: its calls, indented by their depth'],
+    [
+      'export -o calls.pftrace',
+      'then: each call in time, for ui.perfetto.dev (.trace.json: chrome://tracing)',
+    ],
     ['report --itrace=i1i', 'then: its functions by their instructions, counted exactly'],
     ['pt record --on-function parse -- ./program', 'only calls of `parse`: the rest runs at full speed'],
     ['pt record -p 1234 -- sleep 1', 'a running process, for a second'],

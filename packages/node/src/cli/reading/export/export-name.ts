@@ -14,6 +14,7 @@ export type ExportName =
   | 'output'
   | 'event'
   | 'binary'
+  | 'calls'
   | 'weight'
   | 'title'
   | 'minimum-percent'

@@ -90,7 +90,16 @@ test('events that an export leaves out are named, with what to type for them', a
     sample(2n, 0x2000n, 20n),
     sample(3n, 0x3000n, 30n),
   ]);
-  for (const format of ['svg', 'folded', 'speedscope', 'firefox', 'pprof', 'cpuprofile']) {
+  for (const format of [
+    'svg',
+    'folded',
+    'speedscope',
+    'firefox',
+    'pprof',
+    'cpuprofile',
+    'perfetto',
+    'chrome',
+  ]) {
     const { status, err } = await run('-i', input, '-f', format, '-o', join(folder, `three.${format}`));
     assert.equal(status, 0);
     assert.match(

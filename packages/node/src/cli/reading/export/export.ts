@@ -21,6 +21,7 @@ import { SOURCE_MAPS_OPTION, sourceMapsOf } from '../../common/source-maps-optio
 import { INLINE_OPTION, showsInlined } from '../../common/source-options.ts';
 import { UsageError } from '../../common/usage-error.ts';
 import { AUTOFDO, exportAutofdo, isAutofdo } from './autofdo.ts';
+import { CALLS_OPTION, callSteps, chosenCalls, sampledNote } from './call-steps.ts';
 import { chosenEvent } from './chosen-event.ts';
 import type { ExportName } from './export-name.ts';
 
@@ -34,7 +35,7 @@ export default defineVerb<ExportName>({
       long: 'format',
       short: 'f',
       value: 'NAME',
-      help: 'svg, folded, speedscope, pprof, firefox, cpuprofile or autofdo (default: by the name of the output, else svg)',
+      help: 'svg, folded, speedscope, pprof, firefox, cpuprofile, perfetto, chrome or autofdo (default: by the name of the output, else svg)',
       group: 'Output',
     },
     {
@@ -81,6 +82,7 @@ export default defineVerb<ExportName>({
     SOURCE_MAPS_OPTION,
     INLINE_OPTION,
     ITRACE_OPTION,
+    CALLS_OPTION,
   ],
   examples: [
     ['export -o flame.svg', 'an interactive flame graph of perf.data'],
@@ -89,6 +91,7 @@ export default defineVerb<ExportName>({
     ['export -o app.profile.json', 'for profiler.firefox.com'],
     ['export -o app.speedscope.json', 'for speedscope.app'],
     ['export -o app.cpuprofile', 'of a Node program, for Chrome DevTools and VS Code'],
+    ['export -o calls.pftrace', 'of a hardware trace: each call in time, for ui.perfetto.dev'],
     [
       'export -o app.autofdo',
       'of branches (record -b, -e soft_bts//u), for create_llvm_prof --profiler=text',
@@ -112,7 +115,8 @@ export default defineVerb<ExportName>({
     await using recording = await openInput(args, keepsStream(args));
     using progress = new ProgressLine(err);
     const filter = await sampleFilter(args, recording);
-    const itrace = await itraceOptions(args, 'report', undefined, recording);
+    const steps = await callSteps(args, format, recording);
+    const itrace = steps ?? (await itraceOptions(args, 'report', undefined, recording));
     const { TraceLog } = await import('../../common/trace-log.ts');
     using log = new TraceLog(itrace, out, err);
     const isInlined = await showsInlined(args, recording, true);
@@ -128,7 +132,8 @@ export default defineVerb<ExportName>({
     refuseCounts(args, recording);
     if (args.has('js') || args.has('fold') || format.name === 'cpuprofile')
       showJavascript(profile, javascriptView(args), err, foldingAsked(args, [], [profile], err));
-    const event = chosenEvent(profile.events, args.string('event'));
+    const event =
+      chosenCalls(args, recording, profile.events) ?? chosenEvent(profile.events, args.string('event'));
     const minimumPercent = args.number('minimum-percent', { min: 0, max: 100, fraction: true });
     const options = {
       event,
@@ -143,6 +148,8 @@ export default defineVerb<ExportName>({
     const bytes = await writeExport(profile, format, path, options, out);
     progress.close();
     if (bytes !== null) err.line(`Wrote ${path} (${format.name}, ${formatBytes(bytes)}).`);
+    const sampled = sampledNote(format, profile.events[event]);
+    if (sampled !== null) err.line(err.style.yellow(`Note: ${sampled}`));
     const left = format.name === 'cpuprofile' ? await otherThreads(profile, event) : null;
     if (left !== null) err.line(err.style.yellow(`Note: ${left}`));
     const others = otherEvents(profile.events, event);

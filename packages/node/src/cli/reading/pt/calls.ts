@@ -249,7 +249,7 @@ async function exportWay({ args, out, err }: VerbContext<Name>, scale: TimeScale
   const output = args.string('output') ?? '-';
   const name = args.string('format') ?? (output === '-' ? undefined : output);
   if (name === undefined) throw new UsageError('--format is needed when the output has no name');
-  const format = await exportFormat(name);
+  const format = await exportFormat(name, [], false);
   const weight = args.choice('weight', ['instructions', 'time'], 'instructions');
   return (_trace, functions) => ({
     finish: async (found) => {

@@ -79,3 +79,15 @@ test('what is missing is said, with what to do', async () => {
   const unknown = await counterpoint('pt', 'profile', '--format', 'gcov', trace);
   assert.match(unknown.err, /lcov +\.info/);
 });
+
+test('sums of calls have no timeline: formats that show nothing else are refused', async () => {
+  const { trace } = await walk();
+  for (const [verb, name] of [
+    ['calls', 'perfetto'],
+    ['profile', 'chrome'],
+  ] as const) {
+    const { status, err } = await counterpoint('pt', verb, '--elf', PROGRAM, '-f', name, '-o', '-', trace);
+    assert.equal(status, 129, err);
+    assert.match(err, /shows what was when.*\n.*pt record/);
+  }
+});

@@ -200,6 +200,7 @@ async function chosenFormat(name: string): Promise<PtExport | ExportFormat> {
     (await exportFormat(
       name,
       PT_EXPORTS.map((row) => ({ ...row, extension: row.endings[0]!.slice(1) })),
+      false,
     ))
   );
 }
