@@ -73,6 +73,18 @@ export async function readAreas(path: string): Promise<Map<number, RecordedArea>
 }
 
 /**
+ * The file's index of its traces says where each AUXTRACE record is, in their order, and names nothing else.
+ */
+export async function assertTraceIndex(path: string): Promise<void> {
+  const reader = await openPerfData(memorySource(new Uint8Array(readFileSync(path))));
+  const expected: { offset: bigint; size: bigint }[] = [];
+  for await (const { record, fileOffset } of readRecords(reader))
+    if (!isRaw(record) && record.type === PERF_RECORD_AUXTRACE)
+      expected.push({ offset: BigInt(fileOffset), size: BigInt(AUXTRACE_BYTES) });
+  assert.deepEqual(reader.features.auxIndex ?? [], expected);
+}
+
+/**
  * What one CPU traced against what the file has of it: a queue. Every byte that was traced is there once, in
  * order; wherever something is missing, the file says so.
  */

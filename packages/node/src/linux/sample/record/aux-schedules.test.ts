@@ -13,7 +13,13 @@ import { readPtInfo } from '@counterpoint/trace/intel-pt';
 import { Random } from '../../../../../core/src/test/random.ts';
 import { type AuxHistory, AuxKernel, ENDED, ON, STATE } from '../../../test/aux-kernel.ts';
 import type { CpuOrder } from '../../../test/aux-kernel-worker.ts';
-import { checkFullTrace, PT_EVENT, readAreas, tracePackets } from '../../../test/aux-schedule.ts';
+import {
+  assertTraceIndex,
+  checkFullTrace,
+  PT_EVENT,
+  readAreas,
+  tracePackets,
+} from '../../../test/aux-schedule.ts';
 import { AuxSys, type SharedCpu } from '../../../test/aux-sys.ts';
 import { temporaryFolder } from '../../../test/perf.ts';
 import { startWorker } from '../../../test/worker.ts';
@@ -152,6 +158,7 @@ async function check(
   { result, path, histories }: { result: RecordResult; path: string; histories: Map<number, AuxHistory> },
   source: Uint8Array,
 ): Promise<void> {
+  await assertTraceIndex(path);
   const areas = await readAreas(path);
   for (const [cpu, history] of histories)
     checkFullTrace(

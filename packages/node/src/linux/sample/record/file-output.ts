@@ -60,6 +60,10 @@ export class FileOutput implements RecordingOutput {
     this.path = path;
   }
 
+  get nextOffset(): number {
+    return this.sizeBytes;
+  }
+
   /** Open the file; what was there is kept as `.old`. */
   begin(events: readonly WrittenEvent[]): void {
     this.#guard(() => {
@@ -187,7 +191,12 @@ export class FileOutput implements RecordingOutput {
   #tryToComplete(plan: FilePlan, features: Partial<PerfDataFeatures>, closing: ClosingRecords): number {
     const roundsEnd = this.sizeBytes;
     const records = closing(roundsEnd);
-    const { header, tail } = finishFile(plan, roundsEnd + records.length - plan.dataOffset, features);
+    // Rounds that were given up are in no index.
+    const auxIndex = features.auxIndex?.filter(({ offset }) => offset < BigInt(roundsEnd));
+    const { header, tail } = finishFile(plan, roundsEnd + records.length - plan.dataOffset, {
+      ...features,
+      ...(auxIndex === undefined ? {} : { auxIndex }),
+    });
     if (!this.#tryAppend([records, tail])) return records.length + tail.length;
     this.#guard(() => this.#writeAt(header, 0));
     return 0;

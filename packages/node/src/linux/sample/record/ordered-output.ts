@@ -26,6 +26,10 @@ export class OrderedOutput implements RecordingOutput {
     return this.#output.keepsFeatures === true;
   }
 
+  get nextOffset(): number | undefined {
+    return this.#last === null ? this.#output.nextOffset : undefined;
+  }
+
   get fileBytes(): number {
     return this.#output.fileBytes ?? this.#output.sizeBytes;
   }

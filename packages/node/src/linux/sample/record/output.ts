@@ -48,6 +48,8 @@ export interface RecordingOutput extends RoundSink {
   drained?(): DrainedFile | null;
   /** Complete this file, and go on in another one. */
   switch?(features: Partial<PerfDataFeatures>): Promise<void>;
+  /** Where in the file the next bytes will stand. Absent: there is no file, or others may write before. */
+  readonly nextOffset?: number | undefined;
   /** Of the file that is being written, where there are several. */
   readonly fileBytes?: number;
   /** Where it is in the end, if not where it was begun. */

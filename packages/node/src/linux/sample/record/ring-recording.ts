@@ -1,5 +1,4 @@
 import { FEATURE_RECORDED_FILES } from '@counterpoint/core/abi';
-import { CounterpointError } from '@counterpoint/core/base';
 import { LossLedger } from '@counterpoint/core/loss';
 import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
 import { type AuxRecord, type PerfRecord, SampleLayout } from '@counterpoint/core/records';
@@ -16,7 +15,7 @@ import {
   takenLoss,
   takenNote,
 } from '../../kernel/perf-events/index.ts';
-import { type Sys, SysError } from '../../kernel/sys/index.ts';
+import type { Sys } from '../../kernel/sys/index.ts';
 import type { ExitStatus, HeldCommand } from '../../kernel/target/index.ts';
 import { type DrainedFile, type Reader, RingReader, type RoundSink, ThreadReader } from '../reader/index.ts';
 import type { PlannedTrace } from '../trace-pmus/index.ts';
@@ -41,6 +40,8 @@ import { recordingFeatures, writtenEvents } from './recording-features.ts';
 import type { Scope } from './request.ts';
 import type { SoftRecording } from './soft-recording.ts';
 import { type SynthesisTarget, synthesizeStart } from './synthesis.ts';
+import { startWithPriority } from './thread-priority.ts';
+import { TraceIndex } from './trace-index.ts';
 import { traceClock, traceInfo } from './trace-plan.ts';
 import { WrittenSamples } from './written-samples.ts';
 
@@ -100,6 +101,7 @@ export class RingRecording {
   readonly #nameless: NamelessCode | null;
   #reader: Reader | null = null;
   readonly #written = new WrittenSamples();
+  readonly #traceIndex = new TraceIndex();
   /** Where the rounds that are in the output end. */
   #roundsEnd = Number.POSITIVE_INFINITY;
   #formatResults: FormatResult[] = [];
@@ -229,6 +231,7 @@ export class RingRecording {
     this.#reader = reader;
     const write: FormatWriter = async (bytes, oldestNs, samples) => {
       const { output } = this.#parts;
+      this.#traceIndex.addRecords(output.nextOffset, bytes);
       await output.writeRecords(bytes, oldestNs);
       // A trace is no samples.
       if (samples > 0) this.#records.addMade(bytes);
@@ -410,8 +413,11 @@ export class RingRecording {
   }
 
   #writeRound(spans: readonly Uint8Array<ArrayBuffer>[], sizeBytes: number): void | Promise<void> {
-    const { frames, output } = this.#parts;
-    if (frames === null) return output.writeRound(spans, sizeBytes);
+    const { frames, output, sampled } = this.#parts;
+    if (frames === null) {
+      this.#traceIndex.addRound(output.nextOffset, spans, sampled.rings);
+      return output.writeRound(spans, sizeBytes);
+    }
     const bytes = frames.rewrite(spans, sizeBytes);
     return output.writeRound([bytes], bytes.length);
   }
@@ -516,6 +522,7 @@ export class RingRecording {
     const maps = await perfMaps.pack(notes);
     const features: Partial<PerfDataFeatures> = recordingFeatures(sys, sampled.events, options);
     if (maps !== null) features.raw = new Map([...(features.raw ?? []), [FEATURE_RECORDED_FILES, maps]]);
+    if (this.#traceIndex.entries.length > 0) features.auxIndex = this.#traceIndex.entries;
     const sampleTime = this.#records.scan.sampleTimes.get();
     if (sampleTime !== null) features.sampleTime = sampleTime;
     const found = (await buildIds?.finish()) ?? [];
@@ -569,19 +576,6 @@ export class RingRecording {
       error:
         stop.error === null ? null : stop.error instanceof Error ? stop.error : new Error(String(stop.error)),
     };
-  }
-}
-
-function startWithPriority(reader: ThreadReader, priority: number | undefined): boolean {
-  try {
-    return reader.start();
-  } catch (error) {
-    if (priority === undefined || !(error instanceof SysError) || error.code !== 'EPERM') throw error;
-    throw new CounterpointError(
-      'ERR_REALTIME',
-      `this user may not use the real-time priority ${priority}`,
-      'Give CAP_SYS_NICE, raise the limit (ulimit -r), or record without -r.',
-    );
   }
 }
 

@@ -1,10 +1,13 @@
 /** Traces of what was stepped, decoded by perf and by us, against a stepper in C. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { memorySource } from '@counterpoint/core/base';
+import { type AuxIndexEntry, openPerfData } from '@counterpoint/core/perfdata';
 import { noAssembler } from '../../../test/assembled-program.ts';
 import { counterpoint } from '../../../test/command-line.ts';
 import { perf, perfIsMissing, temporaryFolder } from '../../../test/perf.ts';
@@ -104,6 +107,59 @@ test(
     }
   },
 );
+
+test(
+  'the index of a file says where its traces are, as perf counts and reads them; a stream has none',
+  options,
+  async (t) => {
+    const { program } = steppedLoops(t);
+    const folder = temporaryFolder(t);
+    const output = join(folder, 'perf.data');
+    await record({ command: [program], events: 'soft_pt//u', softWay: 'fast', output, launch: QUIET });
+    const reader = await openPerfData(memorySource(new Uint8Array(readFileSync(output))));
+    const index = reader.features.auxIndex!;
+    const theirs = [
+      ...perf('script', '-D', '-i', output).matchAll(
+        /^.*? (0x[0-9a-f]+) \[(0x[0-9a-f]+)\]: PERF_RECORD_AUXTRACE size/gm,
+      ),
+    ];
+    assert.deepEqual(
+      index.map(({ offset, size }) => [offset, size]),
+      theirs.map(([, offset, size]) => [BigInt(offset!), BigInt(size!)]),
+    );
+    assert.ok(index.length > 0);
+    // With it perf has the trace from the file's header; a wrong one it does not take.
+    const wrong = join(folder, 'wrong.data');
+    const bytes = readFileSync(output);
+    const at = bytes.lastIndexOf(indexBytes(index));
+    assert.ok(at > 0);
+    bytes.writeBigUInt64LE(index[0]!.size + 8n, at + 16);
+    writeFileSync(wrong, bytes);
+    const refused = spawnSync('perf', ['script', '-i', wrong, '--itrace=i1ie'], { encoding: 'utf8' });
+    assert.notEqual(refused.status, 0);
+    assert.notEqual((await instructionsOf(output)).size, 0);
+    const [pipe, copied] = [join(folder, 'pipe'), join(folder, 'copied.data')];
+    assert.equal(spawnSync('mkfifo', [pipe]).status, 0);
+    const copy = spawn('dd', [`if=${pipe}`, `of=${copied}`, 'status=none']);
+    const copyEnd = once(copy, 'exit');
+    await record({ command: [program], events: 'soft_pt//u', softWay: 'fast', output: pipe, launch: QUIET });
+    assert.equal((await copyEnd)[0], 0);
+    const streamed = await openPerfData(memorySource(new Uint8Array(readFileSync(copied))));
+    assert.ok(streamed.isPipe);
+    assert.equal(streamed.features.auxIndex, undefined);
+  },
+);
+
+/** As HEADER_AUXTRACE has it. */
+function indexBytes(index: readonly AuxIndexEntry[]): Buffer {
+  const bytes = Buffer.alloc(8 + 16 * index.length);
+  bytes.writeBigUInt64LE(BigInt(index.length));
+  for (const [at, { offset, size }] of index.entries()) {
+    bytes.writeBigUInt64LE(offset, 8 + 16 * at);
+    bytes.writeBigUInt64LE(size, 16 + 16 * at);
+  }
+  return bytes;
+}
 
 test('samples and a trace of the same steps are the same instructions', options, async (t) => {
   const { program } = steppedLoops(t);
