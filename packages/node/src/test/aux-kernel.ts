@@ -250,7 +250,8 @@ export class AuxKernel {
 }
 
 /** The kernel's side of an area that is mapped apart from its ring. */
-function areaOf(mapping: ArrayBuffer, area: ArrayBuffer): WrittenMemory {
+/** An AUX area as its kernel sees it: where it writes, how far its reader has come. */
+export function areaOf(mapping: ArrayBuffer, area: ArrayBuffer): WrittenMemory {
   const positions = new BigUint64Array(mapping, MMAP_PAGE_AUX_HEAD, 2);
   return {
     data: new Uint8Array(area),

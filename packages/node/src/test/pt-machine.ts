@@ -1,7 +1,9 @@
 /** A machine that has Intel PT by its sysfs, for what perf and we ask of the kernel before it says no. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { RecordOptions } from '../linux/sample/record/index.ts';
 
 /** Of a machine with all that there is; `event_source/devices` in a mount namespace of its own. */
 const SYSFS: Readonly<Record<string, string>> = {
@@ -78,8 +80,11 @@ export class PtMachine {
   readonly #perf: string;
   readonly #shim: string;
 
-  /** Files go into `folder`. Needs gcc, perf, and the right to make a mount namespace. */
-  constructor(folder: string) {
+  /**
+   * Files go into `folder`. Needs gcc, perf, and the right to make a mount namespace. `others`: files of
+   * other PMUs, by their paths below the folder of all.
+   */
+  constructor(folder: string, others: Readonly<Record<string, string>> = {}) {
     this.#folder = folder;
     this.#script = join(folder, 'machine.sh');
     this.#perf = join(folder, 'perf-of-intel');
@@ -92,6 +97,9 @@ export class PtMachine {
       ...Object.entries(SYSFS).map(([name, text]) => `echo '${text}' > ${devices}/intel_pt/${name}`),
       ...Object.entries(OTHERS).map(
         ([name, type]) => `mkdir ${devices}/${name} && echo ${type} > ${devices}/${name}/type`,
+      ),
+      ...Object.entries(others).map(
+        ([path, text]) => `mkdir -p ${devices}/${dirname(path)} && echo '${text}' > ${devices}/${path}`,
       ),
       'exec "$@"',
     ];
@@ -111,6 +119,14 @@ export class PtMachine {
     });
     if (error !== undefined) throw error;
     return stdout + stderr;
+  }
+
+  /** What recordings would open there: in a process of its own. */
+  plans(requests: readonly RecordOptions[]): Planned[] {
+    const path = join(this.#folder, 'requests.json');
+    writeFileSync(path, JSON.stringify(requests));
+    const out = this.run([process.execPath, ...process.execArgv, PLANS, path], process.cwd());
+    return JSON.parse(out) as Planned[];
   }
 
   /** What `perf record` with these words says while it opens its events. */
@@ -148,14 +164,12 @@ function replaceAll(bytes: Buffer, from: string, to: string): void {
     bytes.write(to, at, 'latin1');
 }
 
-/** The attrs that perf printed, one of each event, by the kernel's names; what is 0 is not printed. */
-export function printedAttrs(text: string): Record<string, string>[] {
-  return [...text.matchAll(/^perf_event_attr:\n((?: {2}.*\n)+)/gm)].map(([, lines]) =>
-    Object.fromEntries(
-      [...lines!.matchAll(/^ {2}(\S+|\{ sample_period, sample_freq \}) +(\S+)$/gm)].map(([, name, value]) => [
-        name!.startsWith('{') ? 'sample_period' : name!,
-        value!,
-      ]),
-    ),
-  );
+export interface PlannedAttr {
+  name: string;
+  attr: Record<string, number | string>;
+  filter?: string | null;
+  aux?: { sizeBytes: number; overwrites: boolean };
 }
+export type Planned = PlannedAttr[] | { code: string; message: string };
+
+const PLANS = fileURLToPath(new URL('pt-plans.ts', import.meta.url));

@@ -37,6 +37,11 @@ export interface AuxPlace {
  *
  * Nothing is copied: the spans are borrowed until `commit`.
  *
+ * A source of whole entries leaves the end of the area free where no more entry fits; that is left out, so
+ * that the entries stand one behind the other:
+ *
+ *   area   [ e3 e4 . . . . . e1 e2 rest ]     -> e1 e2 e3 e4
+ *
  * @internal
  */
 export class AuxDrain {
@@ -47,20 +52,23 @@ export class AuxDrain {
   readonly #memory: RingMemory;
   readonly #place: AuxPlace;
   readonly #mostBytes: number;
+  readonly #entryBytes: number;
   readonly #ring: ForwardRing | null;
   readonly #snapshots: AuxSnapshots | null;
 
   /**
    * `overwrites`: the area is written over, and is read while its source is disabled; then `mostBytes`
-   * are taken at once, the newest.
+   * are taken at once, the newest. `entryBytes`: what the source writes is entries of this size.
    */
   constructor(
     memory: RingMemory,
     place: AuxPlace,
     overwrites: boolean,
     mostBytes = Number.POSITIVE_INFINITY,
+    entryBytes = 1,
   ) {
     this.#mostBytes = mostBytes;
+    this.#entryBytes = entryBytes;
     this.#memory = memory;
     this.#place = place;
     this.#ring = overwrites ? null : new ForwardRing(memory);
@@ -82,11 +90,13 @@ export class AuxDrain {
    * bytes, 0 where there is nothing.
    */
   take(reference: bigint): number {
-    const { first, second, offset } =
+    const taken =
       this.#ring === null ? newest(this.#snapshots!.take(), this.#mostBytes) : takeFrom(this.#ring);
+    const { second, offset } = taken;
+    this.traceBytes += taken.first.length + second.length;
+    const first = taken.first.subarray(0, taken.first.length - (taken.first.length % this.#entryBytes));
     const dataBytes = first.length + second.length;
     if (dataBytes === 0) return 0;
-    this.traceBytes += dataBytes;
     const padding = (WORD_BYTES - (dataBytes % WORD_BYTES)) % WORD_BYTES;
     const header = this.#header(dataBytes + padding, offset, reference);
     this.spans = [header, first, second, new Uint8Array(padding)].filter(({ length }) => length > 0);

@@ -7,6 +7,7 @@ export { machineCpus } from './family-events.ts';
 export { systemPfmLibrary } from './libpfm-lookup.ts';
 export { type SystemEventLookup, systemEventLookup, systemTracepoint } from './lookup.ts';
 export { codeInFile, type KernelCode, type NamedCode, readKernelCode } from './named-code.ts';
+export { PMU_FOLDERS, PmuFacts } from './pmu-facts.ts';
 export { PtFacts } from './pt-facts.ts';
 export { SysfsPmu } from './sysfs-pmu.ts';
 export type { EventTable, TableCore } from './table-cpu.ts';

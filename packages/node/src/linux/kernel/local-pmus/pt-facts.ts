@@ -1,7 +1,7 @@
-import { join } from 'node:path';
 import { type KernelFiles, realFiles } from '../probe/index.ts';
+import { PMU_FOLDERS, PmuFacts } from './pmu-facts.ts';
 
-const INTEL_PT = '/sys/bus/event_source/devices/intel_pt';
+const INTEL_PT = `${PMU_FOLDERS}/intel_pt`;
 
 /**
  * The terms of the PMU, by the kernel's driver (arch/x86/events/intel/pt.c), for where sysfs does not say.
@@ -24,62 +24,14 @@ const TERMS: Readonly<Record<string, readonly [low: number, high: number]>> = {
 };
 
 /** What the Intel PT of a machine can do, from its folder in sysfs. */
-export class PtFacts {
-  readonly #files: KernelFiles;
-  readonly #folder: string;
-
+export class PtFacts extends PmuFacts {
   constructor(files: KernelFiles = realFiles, folder = INTEL_PT) {
-    this.#files = files;
-    this.#folder = folder;
-  }
-
-  /** Whether the machine has it. */
-  get isPresent(): boolean {
-    return this.#read('type') !== null;
-  }
-
-  /** `caps/NAME` as a number; null: sysfs does not say. `base` 16 for masks. */
-  capability(name: string, base: 10 | 16 = 10): number | null {
-    const text = this.#read(`caps/${name}`);
-    const value = text === null ? Number.NaN : Number.parseInt(text, base);
-    return Number.isNaN(value) ? null : value;
-  }
-
-  /** A file of the folder as a number, 0 if there is none. */
-  number(name: string): number {
-    const value = Number(this.#read(name) ?? Number.NaN);
-    return Number.isFinite(value) ? value : 0;
-  }
-
-  /** The bits of `attr.config` that a term has. */
-  bits(term: string): bigint {
-    const text = this.#read(`format/${term}`);
-    const match = text === null ? null : /^config:(\d+)(?:-(\d+))?$/.exec(text.trim());
-    const [low, high] =
-      match === null ? (TERMS[term] ?? [0, -1]) : [Number(match[1]), Number(match[2] ?? match[1])];
-    return high < low ? 0n : ((1n << BigInt(high - low + 1)) - 1n) << BigInt(low);
-  }
-
-  /** Whether the driver knows a term. */
-  hasTerm(term: string): boolean {
-    return this.#read(`format/${term}`) !== null;
-  }
-
-  /** What a term is in a config. */
-  valueOf(config: bigint, term: string): number {
-    const bits = this.bits(term);
-    return bits === 0n ? 0 : Number((config & bits) / (bits & -bits));
-  }
-
-  /** A config with another value of a term. */
-  withTerm(config: bigint, term: string, value: number): bigint {
-    const bits = this.bits(term);
-    return (config & ~bits) | (BigInt(value) * (bits & -bits));
+    super(files, folder, TERMS);
   }
 
   /** TSC ticks for each of the crystal (CPUID 15H, ebx over eax); zeros: not known. */
   tscRatio(): { tscCtcNumerator: number; tscCtcDenominator: number } {
-    const match = /^(\d+):(\d+)$/.exec(this.#read('tsc_art_ratio')?.trim() ?? '');
+    const match = /^(\d+):(\d+)$/.exec(this.read('tsc_art_ratio')?.trim() ?? '');
     return { tscCtcNumerator: Number(match?.[1] ?? 0), tscCtcDenominator: Number(match?.[2] ?? 0) };
   }
 
@@ -98,10 +50,6 @@ export class PtFacts {
     if (this.hasTerm('pt') && this.hasTerm('branch'))
       config = this.withTerm(this.withTerm(config, 'pt', 1), 'branch', 1);
     return config;
-  }
-
-  #read(name: string): string | null {
-    return this.#files.read(join(this.#folder, name));
   }
 }
 

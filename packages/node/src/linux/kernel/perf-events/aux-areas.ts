@@ -87,7 +87,10 @@ const TOO_LITTLE: ReadonlySet<string> = new Set(['EPERM', 'ENOMEM']);
 /** The descriptor of an event, and the ring that it writes to. */
 export interface AuxOwner {
   fd: Fd;
+  /** -1: the ring is a thread's. */
   cpu: number;
+  /** -1: the ring is a CPU's. */
+  tid: number;
   ringMapping: Mapping;
 }
 
@@ -96,18 +99,18 @@ export interface AuxOwner {
  * the least. The area begins behind the ring: the kernel takes place and size from the event's page.
  */
 export function openAuxAreas(sys: Sys, owners: readonly AuxOwner[], request: AuxRequest): AuxArea[] {
-  const { overwrites, leastBytes, takenBytes } = request;
+  const { overwrites, leastBytes, takenBytes, entryBytes = 1 } = request;
   for (let sizeBytes = request.sizeBytes; ; sizeBytes /= 2) {
     const areas: AuxArea[] = [];
     try {
-      owners.forEach(({ fd, cpu, ringMapping: { buffer } }, index) => {
+      owners.forEach(({ fd, cpu, tid, ringMapping: { buffer } }, index) => {
         requestAux(buffer, buffer.byteLength, sizeBytes);
         // An area that may be written gives room back by its tail; one that may not is written over.
         const access = overwrites ? 'read' : 'write';
         const mapping = sys.mapRange(fd, buffer.byteLength, sizeBytes, access);
         const memory = mappedAux(buffer, new Uint8Array(mapping.buffer));
-        const place = { index, cpu, tid: -1 };
-        areas.push(new AuxArea(mapping, new AuxDrain(memory, place, overwrites, takenBytes), request));
+        const drain = new AuxDrain(memory, { index, cpu, tid }, overwrites, takenBytes, entryBytes);
+        areas.push(new AuxArea(mapping, drain, request));
       });
       return areas;
     } catch (error) {

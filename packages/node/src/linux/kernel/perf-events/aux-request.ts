@@ -12,4 +12,6 @@ export interface AuxRequest {
   isSampled: boolean;
   /** Most bytes of a snapshot: the newest. */
   takenBytes: number;
+  /** The trace is entries of this size, and none goes over the end of the area. Absent: it is bytes. */
+  entryBytes?: number;
 }

@@ -16,7 +16,7 @@ import type { OpenPlan, OpenRow } from './open-plan.ts';
 import { standingOf } from './permission-error.ts';
 import type { PlannedEvent } from './planned-event.ts';
 import { readsInherited } from './reads-inherited.ts';
-import { type EventRing, openRing, type SampledEvent, SampledEvents } from './sampled-events.ts';
+import { type EventRing, openRing, type SampledEvent, SampledEvents, writesTo } from './sampled-events.ts';
 
 export interface OpenOptions {
   /** kernel.perf_event_paranoid; read when absent. */
@@ -192,7 +192,9 @@ class Opening {
       try {
         owners.forEach((row, ring) => {
           if (row < 0) return;
-          this.#rings.push(openRing(this.#sys, this.#fds[row]!, this.#plan.ringCpus[ring]!, pages));
+          const cpu = this.#plan.ringCpus[ring]!;
+          const tid = cpu < 0 ? this.#plan.rows[row]!.task : -1;
+          this.#rings.push(openRing(this.#sys, this.#fds[row]!, { cpu, tid }, pages));
         });
         if (pages < this.#plan.enoughRingPages) this.#noteSmallerRings(pages);
         break;
@@ -220,9 +222,10 @@ class Opening {
   #openAux(event: number, request: AuxRequest): void {
     const owners = this.#rings.flatMap((ring) => {
       const at = this.#plan.rows.findIndex(
-        (row, index) => row.event === event && row.cpu === ring.cpu && this.#fds[index] !== null,
+        (row, index) => row.event === event && writesTo(row, ring) && this.#fds[index] !== null,
       );
-      return at < 0 ? [] : [{ ring, fd: this.#fds[at]!, cpu: ring.cpu, ringMapping: ring.mapping }];
+      const { cpu, tid } = ring;
+      return at < 0 ? [] : [{ ring, fd: this.#fds[at]!, cpu, tid, ringMapping: ring.mapping }];
     });
     const areas = openAuxAreas(this.#sys, owners, request);
     owners.forEach(({ ring }, index) => {

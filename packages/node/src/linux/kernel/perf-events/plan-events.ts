@@ -161,7 +161,12 @@ const UNSUPPORTED = [
 ] as const;
 
 /** They are about a trace: whoever plans that sets them. */
-const OF_TRACES: ReadonlySet<string> = new Set(['auxOutput', 'auxSampleSizeBytes', 'auxAction']);
+const OF_TRACES: ReadonlySet<string> = new Set([
+  'auxOutput',
+  'auxSampleSizeBytes',
+  'auxAction',
+  'driverConfig',
+]);
 
 function refuseUnsupported(event: ParsedEvent, { history = false, hasTrace = false }: SamplingOptions): void {
   const refuse = (what: string, remedy: string) => {
@@ -181,7 +186,7 @@ function refuseUnsupported(event: ParsedEvent, { history = false, hasTrace = fal
       what,
       option === 'overwrite'
         ? 'Use counterpoint flight, which keeps the newest records.'
-        : OF_TRACES.has(option)
+        : OF_TRACES.has(option) && option !== 'driverConfig'
           ? 'Record a trace with it, such as -e intel_pt//u, or leave it out of the event.'
           : 'Leave it out of the event.',
     );

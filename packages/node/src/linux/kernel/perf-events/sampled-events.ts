@@ -34,11 +34,19 @@ export interface SampledEvent extends PlannedEvent {
 
 /** A mapped ring and the events that write to it. */
 export interface EventRing {
+  /** -1: the ring is a thread's. */
   cpu: number;
+  /** -1: the ring is a CPU's. */
+  tid: number;
   mapping: Mapping;
   ring: ForwardRing;
   /** Where a hardware trace goes; null: no event of the ring makes one. */
   aux: AuxArea | null;
+}
+
+/** Whether events of this thread on this CPU have their records in a ring. */
+export function writesTo({ cpu, task }: { cpu: number; task: number }, ring: EventRing): boolean {
+  return cpu === ring.cpu && (cpu >= 0 || task === ring.tid);
 }
 
 /**
@@ -104,14 +112,14 @@ export class SampledEvents implements Disposable {
   }
 
   /**
-   * The kernel stops an event whose AUX area is full: begin again, now that the area of this CPU has room.
+   * The kernel stops an event whose AUX area is full: begin again, now that the area of this ring has room.
    * Does nothing to an event that goes on.
    */
-  resumeTrace(cpu: number): void {
+  resumeTrace(ring: EventRing): void {
     if (this.#isTraceOff) return;
     for (const { aux, instances } of this.events) {
       if (aux === undefined) continue;
-      for (const instance of instances) if (instance.cpu === cpu) this.#sys.enable(instance.fd);
+      for (const instance of instances) if (writesTo(instance, ring)) this.#sys.enable(instance.fd);
     }
   }
 
@@ -206,8 +214,8 @@ function lostWord(attr: PerfEventAttr): { index: number; words: number } | null 
   return { index, words: index + 1 };
 }
 
-export function openRing(sys: Sys, fd: Fd, cpu: number, pages: number): EventRing {
+export function openRing(sys: Sys, fd: Fd, place: { cpu: number; tid: number }, pages: number): EventRing {
   const page = sys.pageSizeBytes();
   const mapping = sys.mmap(fd, page * (pages + 1));
-  return { cpu, mapping, ring: new ForwardRing(mappedRing(mapping.buffer, page)), aux: null };
+  return { ...place, mapping, ring: new ForwardRing(mappedRing(mapping.buffer, page)), aux: null };
 }

@@ -38,8 +38,8 @@ export interface RecordListener {
   addMap(record: PerfRecord): void;
   /** Records of `TASK_TYPES`; absent where nobody keeps them. */
   addTask?: ((record: PerfRecord) => void) | undefined;
-  /** What was traced on a CPU (null: not known which). */
-  addAux(record: AuxRecord, cpu: number | null): void;
+  /** What was traced into the area of the ring that is being emptied. */
+  addAux(record: AuxRecord): void;
   /** The kernel has taken the events off a process. */
   tellTaken(taken: TakenProcess): void;
   /** The CPU of the ring that is being emptied, where that is known. */
@@ -116,7 +116,7 @@ export class PassingRecords {
         if (TASK_TYPES.includes(type)) this.#listener.addTask?.(record);
         this.taken?.add(record);
         const cpu = this.#cpuOf(record);
-        if (type === PERF_RECORD_AUX) this.#listener.addAux(record as AuxRecord, cpu);
+        if (type === PERF_RECORD_AUX) this.#listener.addAux(record as AuxRecord);
         this.loss.add(record, cpu);
       },
       first.timeFromStart,

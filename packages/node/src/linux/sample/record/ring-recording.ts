@@ -128,7 +128,7 @@ export class RingRecording {
     this.#records = new PassingRecords(parts.sampled.events, parts.scope.kind === 'cpus', {
       addMap: (record) => this.#addMap(record),
       addTask: tasks === null ? undefined : (record) => tasks.add(record),
-      addAux: (record, cpu) => this.#heardAux(record, cpu),
+      addAux: (record) => this.#heardAux(record),
       tellTaken: (taken) => this.#tellTaken(taken),
       currentCpu: () => this.#reader?.currentCpu ?? null,
     });
@@ -353,9 +353,8 @@ export class RingRecording {
     if (this.#reader instanceof RingReader) await this.#reader.takeSnapshots();
   }
 
-  #heardAux({ auxOffset, auxSize, flags }: AuxRecord, cpu: number | null): void {
-    const ring = this.#parts.sampled.rings.find((one) => one.cpu === cpu);
-    ring?.aux?.heard(Number(auxOffset), Number(auxSize), Number(flags & 0xffn));
+  #heardAux({ auxOffset, auxSize, flags }: AuxRecord): void {
+    this.#reader?.currentRing?.aux?.heard(Number(auxOffset), Number(auxSize), Number(flags & 0xffn));
   }
 
   /** At once: a server may run for days without anybody who watches it. */

@@ -40,7 +40,7 @@ export function tracedFirst(events: readonly ParsedEvent[], options: RecordOptio
   const found = unwanted.find(([isGiven]) => isGiven);
   if (found !== undefined)
     throw new CounterpointError('ERR_TRACE_EVENT', `${traced.name} cannot be recorded ${found[1]}`, found[2]);
-  return withTraceFirst(events);
+  return withTraceFirst(events, options.period === undefined ? undefined : BigInt(options.period));
 }
 
 /** Whether one of them makes a trace. */
@@ -66,19 +66,31 @@ export function planRecordedTrace(
     sampleBytes: options.traceSampleBytes ?? 0,
     isPrivileged: canMonitorAll(sys.effectiveCapabilities()),
     pageBytes: sys.pageSizeBytes(),
+    ...(options.cpus === undefined ? {} : { cpus: options.cpus }),
   });
   if (trace === null) return null;
-  if (options.perThread === true)
-    throw new CounterpointError(
-      'ERR_PER_THREAD',
-      'perThread does not go with hardware traces',
-      'Leave it out: a trace is of a CPU, and its threads are told apart when it is read.',
-    );
+  checkThreads(trace, options);
   const tracking = planned.find(({ isSideband }) => isSideband)!;
   if (trace.source.needsSwitches(trace.event)) tracking.attr.flags.contextSwitch = 1;
   // Which CPU's trace a switch belongs to.
   tracking.attr.sampleType |= BigInt(PERF_SAMPLE_CPU);
   return trace;
+}
+
+/** Whether events are of threads or of CPUs, as the trace needs it. */
+function checkThreads({ source, event }: PlannedTrace, { perThread = false }: RecordOptions): void {
+  if (source.scope === 'cpus' && perThread)
+    throw new CounterpointError(
+      'ERR_PER_THREAD',
+      `perThread does not go with ${event.requestedName}`,
+      'Leave it out: a trace is of a CPU, and its threads are told apart when it is read.',
+    );
+  if (source.scope === 'threads' && !perThread)
+    throw new CounterpointError(
+      'ERR_TRACE_EVENT',
+      `the trace of ${event.requestedName} does not tell the threads of a CPU apart`,
+      'Record each thread for itself: --per-thread (perThread: true), or -e intel_pt//u.',
+    );
 }
 
 /** 0: no snapshots. */
@@ -125,5 +137,6 @@ function openTrace(
     switches: source.needsSwitches(event) ? (scope.kind === 'cpus' ? 3 : 2) : 0,
     isSnapshot,
     filter: event.filter ?? '',
+    cpus: rings.map(({ cpu }) => cpu).filter((cpu) => cpu >= 0),
   };
 }

@@ -5,13 +5,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { READ_FORMAT_NAMES, SAMPLE_BIT_NAMES } from '@counterpoint/core/abi';
 import { perfIsMissing } from '../../../test/perf.ts';
-import { PtMachine, printedAttrs } from '../../../test/pt-machine.ts';
+import { inPerfsWords, printedAttrs } from '../../../test/printed-attrs.ts';
+import { PtMachine } from '../../../test/pt-machine.ts';
 import type { RecordOptions } from '../record/index.ts';
 
-const PLANS = fileURLToPath(new URL('../../../test/pt-plans.ts', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'pt-attrs-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -104,50 +102,10 @@ const FILTERS = [
   'filter main @',
 ];
 
-interface PlannedAttr {
-  name: string;
-  attr: Record<string, number | string>;
-  filter?: string | null;
-  aux?: { sizeBytes: number; overwrites: boolean };
-}
-type Planned = PlannedAttr[] | { code: string; message: string };
-
 function cannot(): string | false {
   if (spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status !== 0)
     return 'no mount namespace can be made here';
   return perfIsMissing();
-}
-
-function plansOn(machine: PtMachine, requests: RecordOptions[]): Planned[] {
-  const path = join(folder, 'requests.json');
-  writeFileSync(path, JSON.stringify(requests));
-  const out = machine.run([process.execPath, ...process.execArgv, PLANS, path], process.cwd());
-  return JSON.parse(out) as Planned[];
-}
-
-/** In perf's words, as far as perf prints them. */
-function inWords({ attr }: PlannedAttr): Record<string, string> {
-  const words = (value: number | string, names: readonly string[]) =>
-    names.filter((_, bit) => (BigInt(value) >> BigInt(bit)) & 1n).join('|');
-  const fields = Object.entries(attr).flatMap(([name, value]) => {
-    if (name === 'size' || value === 0 || value === '0x0' || value === '0') return [];
-    if (name === 'sample_freq') return [['sample_period', String(value)]];
-    if (name === 'sample_type') return [[name, words(value, SAMPLE_BIT_NAMES)]];
-    if (name === 'read_format') return [[name, words(value, READ_FORMAT_NAMES)]];
-    return [[name, String(value)]];
-  });
-  return Object.fromEntries(fields);
-}
-
-function withoutSize({ size: _, ...attr }: Record<string, string>): Record<string, string> {
-  return {
-    ...attr,
-    ...(attr['sample_type'] === undefined ? {} : { sample_type: sorted(attr['sample_type']) }),
-  };
-}
-
-function sorted(words: string): string {
-  return SAMPLE_BIT_NAMES.filter((name) => words.split('|').includes(name)).join('|');
 }
 
 /** Of two files, so that a name can be there twice. */
@@ -171,16 +129,13 @@ describe('Intel PT', { skip, timeout: 120_000 }, () => {
 
   test('thirty events have the attr that perf prints', () => {
     assert.equal(EVENTS.length, 30);
-    const ours = plansOn(
-      machine,
-      EVENTS.map((events) => ({ events })),
-    );
+    const ours = machine.plans(EVENTS.map((events) => ({ events })));
     for (const [at, event] of EVENTS.entries()) {
       const [theirs] = printedAttrs(machine.perfRecord(['-e', event]));
       assert.equal(theirs?.['aux_watermark'], '1048576', `perf takes ${event} for a trace`);
       const plan = ours[at]!;
       assert.ok(Array.isArray(plan), `${event}: ${JSON.stringify(plan)}`);
-      assert.deepEqual(inWords(plan[0]!), withoutSize(theirs!), event);
+      assert.deepEqual(inPerfsWords(plan[0]!.attr), inPerfsWords(theirs!), event);
     }
   });
 
@@ -200,17 +155,14 @@ describe('Intel PT', { skip, timeout: 120_000 }, () => {
       ],
       [['-e', 'intel_pt//u', '-m', ',64K'], { events: 'intel_pt//u', traceBytes: 65_536 }],
     ];
-    const ours = plansOn(
-      machine,
-      cases.map(([, request]) => request),
-    );
+    const ours = machine.plans(cases.map(([, request]) => request));
     for (const [at, [words]] of cases.entries()) {
       const text = machine.perfRecord(words);
       const theirs = printedAttrs(text).filter(({ type }) => type !== '1');
       const plan = ours[at]!;
       assert.ok(Array.isArray(plan), `${words}: ${JSON.stringify(plan)}`);
-      const planned = plan.filter(({ attr }) => attr['type'] !== 1).map(inWords);
-      assert.deepEqual(planned, theirs.map(withoutSize), words.join(' '));
+      const found = plan.filter(({ attr }) => attr['type'] !== 1).map(({ attr }) => inPerfsWords(attr));
+      assert.deepEqual(found, theirs.map(inPerfsWords), words.join(' '));
       const [, area] = /^AUX area mmap length (\d+)$/m.exec(text)!;
       assert.equal(plan[0]!.aux!.sizeBytes, Number(area), words.join(' '));
       assert.equal(plan[0]!.aux!.overwrites, theirs[0]!['aux_watermark'] === undefined);
@@ -224,10 +176,7 @@ describe('Intel PT', { skip, timeout: 120_000 }, () => {
     ] as const)
       compile(name, flags);
     const filters = FILTERS.map((filter) => filter.replaceAll('./', `${folder}/`));
-    const ours = plansOn(
-      machine,
-      filters.map((filter) => ({ events: ['intel_pt//u'], filters: [filter] })),
-    );
+    const ours = machine.plans(filters.map((filter) => ({ events: ['intel_pt//u'], filters: [filter] })));
     for (const [at, filter] of filters.entries()) {
       const text = machine.perfRecord(['-e', 'intel_pt//u', '--filter', filter]);
       const theirs = /^Address filter: (.*)$/m.exec(text)?.[1] ?? null;
@@ -251,10 +200,7 @@ describe('Intel PT', { skip, timeout: 120_000 }, () => {
       [['-e', 'cpu-clock', '-S'], { events: 'cpu-clock', traceSnapshots: 'when-asked' }, 'ERR_TRACE_EVENT'],
       [['-e', 'intel_pt//u', '-m', ',4K'], { events: 'intel_pt//u', traceBytes: 4096 }, 'ERR_AUX_AREA'],
     ];
-    const ours = plansOn(
-      machine,
-      cases.map(([, request]) => request),
-    );
+    const ours = machine.plans(cases.map(([, request]) => request));
     for (const [at, [words, , code]] of cases.entries()) {
       assert.deepEqual(printedAttrs(machine.perfRecord(words)), [], words.join(' '));
       assert.equal((ours[at] as { code: string }).code, code, words.join(' '));

@@ -1,25 +1,15 @@
-import {
-  MMAP_CAP_USER_TIME_ZERO,
-  MMAP_PAGE_CAPABILITIES,
-  MMAP_PAGE_TIME_MULT,
-  MMAP_PAGE_TIME_SHIFT,
-  MMAP_PAGE_TIME_ZERO,
-  PERF_SAMPLE_CPU,
-  PERF_SAMPLE_IDENTIFIER,
-} from '@counterpoint/core/abi';
+import { PERF_SAMPLE_CPU, PERF_SAMPLE_IDENTIFIER } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
-import { encodePtInfo, type PerfClock } from '@counterpoint/trace/intel-pt';
+import { encodePtInfo } from '@counterpoint/trace/intel-pt';
 import { PtFacts } from '../../kernel/local-pmus/index.ts';
-import type { AuxRequest, PlannedEvent } from '../../kernel/perf-events/index.ts';
+import type { PlannedEvent } from '../../kernel/perf-events/index.ts';
+import { planArea } from './plan-area.ts';
 import type { TraceRequest, TraceSource } from './trace-source.ts';
+import { tscAt, tscClock } from './tsc-clock.ts';
 
 const KIB = 1024;
-const MIB = KIB * KIB;
-/** perf's, with the right to lock memory, and without. */
-const DEFAULT_BYTES = { privileged: 4 * MIB, others: 128 * KIB };
 /** The driver's double buffering needs two pages, snapshots need one. */
-const LEAST_BYTES = 8 * KIB;
-const LEAST_OVERWRITTEN_BYTES = 4 * KIB;
+const LIMITS = { traced: 'Intel PT', leastBytes: 8 * KIB, leastOverwrittenBytes: 4 * KIB };
 
 /** Terms with several values, the capability that lists them, and the one without which there is only 0. */
 const LISTED_TERMS = [
@@ -35,13 +25,14 @@ const LISTED_TERMS = [
  */
 export function intelPt(facts = new PtFacts()): TraceSource {
   return {
-    pmu: 'intel_pt',
+    scope: 'cpus',
+    isOf: (pmu) => pmu === 'intel_pt',
     plan: (event, request) => plan(facts, event, request),
     needsSwitches: ({ attr }) => (attr.config & facts.bits('tsc')) !== 0n,
     info: ({ attr }, open) =>
       encodePtInfo({
         pmuType: attr.type,
-        clock: clockOf(open.eventPage),
+        clock: tscClock(open.eventPage),
         tscBit: facts.bits('tsc'),
         noRetCompBit: facts.bits('noretcomp'),
         mtcBit: facts.bits('mtc'),
@@ -55,10 +46,7 @@ export function intelPt(facts = new PtFacts()): TraceSource {
         filter: open.filter,
         hasEventTrace: facts.capability('event_trace') === 1,
       }),
-    reference({ eventPage }, nowNs) {
-      const clock = clockOf(eventPage);
-      return clock === null ? nowNs : ticksOf(clock, nowNs);
-    },
+    reference: ({ eventPage }, nowNs) => tscAt(eventPage, nowNs),
   };
 }
 
@@ -76,45 +64,9 @@ function plan(facts: PtFacts, event: PlannedEvent, request: TraceRequest): void 
     attr.config = facts.withTerm(attr.config, 'psb_period', 0);
   // Of a machine that has none, the kernel says so.
   if (facts.isPresent) checkListedTerms(facts, event);
-  const overwrites = request.snapshotBytes > 0 || request.sampleBytes > 0;
-  const aux = areaRequest(request, overwrites);
-  if (!overwrites) attr.auxWatermark = aux.sizeBytes / 4;
+  const aux = planArea(request, LIMITS);
+  if (!aux.overwrites) attr.auxWatermark = aux.sizeBytes / 4;
   event.aux = aux;
-}
-
-function areaRequest(
-  { areaBytes, isPrivileged, snapshotBytes, sampleBytes, pageBytes }: TraceRequest,
-  overwrites: boolean,
-): AuxRequest {
-  const leastBytes = overwrites ? LEAST_OVERWRITTEN_BYTES : LEAST_BYTES;
-  const usual = isPrivileged ? DEFAULT_BYTES.privileged : DEFAULT_BYTES.others;
-  const held = sampleBytes > 0 ? sampleBytes : Number.isFinite(snapshotBytes) ? snapshotBytes : 0;
-  const wanted = areaBytes ?? (held > 0 ? powerOfTwo(Math.max(held, pageBytes)) : usual);
-  if (wanted < leastBytes || powerOfTwo(wanted) !== wanted)
-    throw new CounterpointError(
-      'ERR_AUX_AREA',
-      `Intel PT cannot be traced into ${wanted} bytes`,
-      `Give a power of two of at least ${leastBytes / KIB} KiB behind the comma of -m, such as -m ,4M.`,
-    );
-  if (held > wanted)
-    throw new CounterpointError(
-      'ERR_AUX_AREA',
-      `${sampleBytes > 0 ? 'samples' : 'snapshots'} of ${held} bytes of trace do not fit into an area of ${wanted} bytes`,
-      'Give a larger area behind the comma of -m, or ask for less.',
-    );
-  return {
-    sizeBytes: wanted,
-    enoughBytes: Math.min(wanted, usual),
-    // What was asked for must fit.
-    leastBytes: Math.max(leastBytes, powerOfTwo(held)),
-    overwrites,
-    isSampled: sampleBytes > 0,
-    takenBytes: snapshotBytes > 0 ? snapshotBytes : Number.POSITIVE_INFINITY,
-  };
-}
-
-function powerOfTwo(size: number): number {
-  return size <= 1 ? 1 : 2 ** Math.ceil(Math.log2(size));
 }
 
 function checkListedTerms(facts: PtFacts, { attr, requestedName }: PlannedEvent): void {
@@ -130,22 +82,4 @@ function checkListedTerms(facts: PtFacts, { attr, requestedName }: PlannedEvent)
       `Give one of: ${values.join(', ')}.`,
     );
   }
-}
-
-/** The TSC of a time on perf's clock, about. */
-function ticksOf({ timeZero, timeMult, timeShift }: PerfClock, timeNs: bigint): bigint {
-  return BigInt.asUintN(64, (BigInt.asUintN(64, timeNs - timeZero) << BigInt(timeShift)) / BigInt(timeMult));
-}
-
-/** Null where the kernel does not tie its clock to the TSC. */
-function clockOf(eventPage: ArrayBuffer): PerfClock | null {
-  const page = new DataView(eventPage);
-  const timeMult = page.getUint32(MMAP_PAGE_TIME_MULT, true);
-  if ((page.getUint32(MMAP_PAGE_CAPABILITIES, true) & MMAP_CAP_USER_TIME_ZERO) === 0 || timeMult === 0)
-    return null;
-  return {
-    timeShift: page.getUint16(MMAP_PAGE_TIME_SHIFT, true),
-    timeMult,
-    timeZero: page.getBigUint64(MMAP_PAGE_TIME_ZERO, true),
-  };
 }

@@ -2,19 +2,25 @@ import { PERF_SAMPLE_AUX } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import type { ParsedEvent } from '@counterpoint/core/events';
 import type { PlannedEvent } from '../../kernel/perf-events/index.ts';
+import { armSpe } from './arm-spe.ts';
+import { csEtm } from './cs-etm.ts';
+import { intelBts } from './intel-bts.ts';
 import { intelPt } from './intel-pt.ts';
 import type { TraceRequest, TraceSource } from './trace-source.ts';
 
 /** All sources that there are. */
-const SOURCES: readonly TraceSource[] = [intelPt()];
+const SOURCES: readonly TraceSource[] = [intelPt(), intelBts(), armSpe(), csEtm()];
 
 /** The source of an event's trace; null: it makes none. */
 export function traceSourceOf({ pmu }: Pick<ParsedEvent, 'pmu'>): TraceSource | null {
-  return SOURCES.find((source) => source.pmu === pmu) ?? null;
+  return pmu === undefined ? null : (SOURCES.find((source) => source.isOf(pmu)) ?? null);
 }
 
-/** The events with the traced one, and its group, before the others: its rings get the AUX areas. */
-export function withTraceFirst(events: readonly ParsedEvent[]): ParsedEvent[] {
+/**
+ * The events with the traced one, and its group, before the others: its rings get the AUX areas. `period`: of
+ * events that say nothing of theirs; only a PMU that samples has one.
+ */
+export function withTraceFirst(events: readonly ParsedEvent[], period?: bigint): ParsedEvent[] {
   const [traced, second] = events.filter((event) => traceSourceOf(event) !== null);
   if (traced === undefined) return [...events];
   if (second !== undefined)
@@ -25,11 +31,24 @@ export function withTraceFirst(events: readonly ParsedEvent[]): ParsedEvent[] {
     );
   const isFirst = (event: ParsedEvent) =>
     event === traced || (traced.group !== null && event.group === traced.group);
-  // A trace has no rate.
   const flags = { ...traced.attr.flags, freq: 0 };
-  const attr = { ...traced.attr, flags, samplePeriodOrFreq: 1n };
+  const attr = { ...traced.attr, flags, samplePeriodOrFreq: periodOf(traced, period) };
   return [...events.filter(isFirst), ...events.filter((event) => !isFirst(event))].map((event) =>
     event === traced ? { ...traced, attr, periodGiven: true } : event,
+  );
+}
+
+/** A trace has no rate, unless it is one of samples. */
+function periodOf(traced: ParsedEvent, period: bigint | undefined): bigint {
+  const usual = traceSourceOf(traced)!.usualPeriod?.(traced.pmu!);
+  if (usual === undefined) return 1n;
+  const { flags, samplePeriodOrFreq } = traced.attr;
+  if (!traced.periodGiven) return period ?? usual;
+  if (flags.freq === 0) return samplePeriodOrFreq;
+  throw new CounterpointError(
+    'ERR_TRACE_EVENT',
+    `${traced.name} has an interval between samples, and no frequency`,
+    'Give period=N in place of freq=N.',
   );
 }
 
@@ -54,8 +73,20 @@ export function planTrace(
   const source = traceSourceOf(parsed[at]!)!;
   const event = planned[at]!;
   const sampleBytes = planOthers(parsed, planned, at, request);
-  source.plan(event, { ...request, sampleBytes });
+  refuseDriverTerms(parsed, source.hasDriverTerms === true ? at : -1);
+  source.plan(event, { ...request, sampleBytes }, parsed[at]!);
   return { source, event, isSnapshot: request.snapshotBytes > 0 };
+}
+
+/** `allowed`: the event that may have some. */
+function refuseDriverTerms(parsed: readonly ParsedEvent[], allowed: number): void {
+  const found = parsed.find(({ options }, index) => options.driverConfig !== undefined && index !== allowed);
+  if (found === undefined) return;
+  throw new CounterpointError(
+    'ERR_EVENT_OPTION',
+    `record does not support driver terms (@), which ${found.name} requests`,
+    'Leave it out of the event.',
+  );
 }
 
 const ACTIONS: Readonly<Record<string, number>> = { 'start-paused': 1, pause: 2, resume: 4 };
