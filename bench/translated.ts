@@ -1,15 +1,16 @@
 /**
  * Translated code that counts itself (`--soft-way fast`) beside other programs that translate code: valgrind
  * without a tool, its tool lackey, which counts instructions, too, and QEMU, which does not. What each takes
- * for `true` is its start, and is taken off.
+ * for `true` is its start, and is taken off. And a trace of every branch (`record -e soft_pt//u`), to tmpfs.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { resolveProgram } from '../packages/node/src/linux/kernel/target/index.ts';
 import { countSoft } from '../packages/node/src/linux/stepping/softpmu/index.ts';
 import { median, run } from './measure.ts';
+import { COUNTERPOINT } from './recording.ts';
 
 const ROUNDS = 5;
 const TEXT_WORDS = 400_000;
@@ -65,16 +66,27 @@ function peer(words: readonly string[], [program, ...rest]: readonly string[]): 
   return wallSeconds;
 }
 
-function bench(peers: readonly (readonly [string, readonly string[]])[]) {
+/** A whole command that traces another one. */
+function traced(command: readonly string[], output: string): number {
+  const way = ['--soft-way', 'fast', '-e', 'soft_pt//u', '-o', output];
+  const { wallSeconds, status } = run([COUNTERPOINT, 'record', ...way, '--', ...command]);
+  if (status !== 0) throw new Error(`record of ${command.join(' ')} ended with ${status}`);
+  return wallSeconds;
+}
+
+function bench(peers: readonly (readonly [string, readonly string[]])[], output: string) {
   const start = (once: () => number) => median(Array.from({ length: ROUNDS }, once));
   const starts = new Map(peers.map(([name, words]) => [name, start(() => peer(words, ['true']))]));
   const lackeyStart = lackey(['true']).seconds;
   return async (name: string, command: readonly string[]): Promise<void> => {
     const ownStart = median([(await ours(['true'])).seconds, (await ours(['true'])).seconds]);
+    const tracedStart = median([traced(['true'], output), traced(['true'], output)]);
     const times = new Map<string, number[]>(peers.map(([one]) => [one, []]));
     const own: Run[] = [];
+    const traces: number[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       own.push(await ours(command));
+      traces.push(traced(command, output) - tracedStart);
       for (const [one, words] of peers) times.get(one)!.push(peer(words, command) - starts.get(one)!);
     }
     const { instructions, stepped } = own[0]!;
@@ -92,6 +104,13 @@ function bench(peers: readonly (readonly [string, readonly string[]])[]) {
         `  ${one}: ${median(taken).toFixed(2)} s, ${(median(taken) / alone).toFixed(1)} times; ours takes ${ratio.toFixed(2)} of that`,
       );
     }
+    const noTool = times.get('valgrind --tool=none')!;
+    const ofNoTool = median(traces.map((trace, round) => trace / noTool[round]!));
+    console.log(
+      `  traced: ${median(traces).toFixed(2)} s, ${(median(traces) / alone).toFixed(1)} times; ` +
+        `${ofNoTool.toFixed(2)} of valgrind --tool=none; ${(statSync(output).size / 1e6).toFixed(0)} MB; ` +
+        `its start is ${tracedStart.toFixed(2)} s more`,
+    );
     // Once: it takes a hundred times as long.
     const counted = lackey(command);
     const taken = counted.seconds - lackeyStart;
@@ -107,14 +126,17 @@ export async function benchTranslated(): Promise<void> {
   for (const tool of ['valgrind', 'qemu-x86_64'])
     if (spawnSync(tool, ['--version']).status !== 0) throw new Error(`${tool} is missing`);
   const folder = mkdtempSync(join(tmpdir(), 'counterpoint-translated-'));
+  const memory = mkdtempSync('/dev/shm/counterpoint-translated-');
+  const output = join(memory, 'perf.data');
   try {
     const [input, query] = [join(folder, 'input'), join(folder, 'query.sql')];
     writeFileSync(input, text());
     writeFileSync(query, QUERY);
-    const compare = bench(Object.entries(PEERS));
+    const compare = bench(Object.entries(PEERS), output);
     await compare('gzip', ['gzip', '-6', '-c', input]);
     await compare('sqlite3', ['sqlite3', ':memory:', `.read ${query}`]);
   } finally {
     rmSync(folder, { recursive: true });
+    rmSync(memory, { recursive: true });
   }
 }

@@ -270,6 +270,8 @@ export {
 // For the packages of this repository alone: no promise, and not in the published types.
 
 /** @internal */
+export { BlockTable } from '../pt/execution/block-table.ts';
+/** @internal */
 export {
   StepEncoder,
   type StepEncodingOptions,

@@ -16,6 +16,7 @@ export {
 
 /** @internal */
 export {
+  NO_ITRACE,
   REPORT_ITRACE,
   SCRIPT_ITRACE,
 } from '../perf/samples/index.ts';

@@ -1,3 +1,4 @@
+export * from './block-table.ts';
 export { calledFunctions } from './called-functions.ts';
 export { type ClockRates, DEFAULT_RATES } from './execution-clock.ts';
 export { type ExecutionBlock, ExecutionCode, KIND_STOPS } from './execution-code.ts';

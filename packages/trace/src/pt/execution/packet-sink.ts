@@ -15,6 +15,24 @@ import { PACKET_TIP, PACKET_TNT8, PACKET_TNT64 } from '../packets/packet-kinds.t
 /** Targets that wait at most. */
 const MOST_DEFERRED = 8;
 
+/** What a loop holds that writes packets by itself, until it gives them back. */
+export interface OpenPackets {
+  readonly bytes: Uint8Array;
+  /** From here on `bytes` is free. */
+  used: number;
+  /** Those that wait for their packet, below a one. */
+  outcomes: number;
+  /** The last IP. */
+  lastLo: number;
+  lastHi: number;
+}
+
+/** How much of an IP is left out, because the last one had it. */
+export function ipCompression(lo: number, hi: number, lastLo: number, lastHi: number): number {
+  if (hi === lastHi) return ((lo ^ lastLo) & 0xffff_0000) === 0 ? PT_IP_UPDATE_16 : PT_IP_UPDATE_32;
+  return (hi << 16) >> 16 === hi ? PT_IP_SEXT_48 : PT_IP_FULL;
+}
+
 /**
  * Packets to bytes, in chunks: with the IP compression and the buffer of outcomes that the CPU has.
  * `putTime`, where given, is called before every packet that tells of a time, to put it.
@@ -38,6 +56,7 @@ export class PacketSink {
   readonly #deferred = new Int32Array(2 * MOST_DEFERRED);
   #deferredCount = 0;
   readonly #putTime: (() => void) | null;
+  #lent: OpenPackets | null = null;
 
   constructor(chunkBytes: number, hasLongTnt: boolean, defersTips: boolean, putTime: (() => void) | null) {
     this.#defersTips = defersTips;
@@ -71,18 +90,47 @@ export class PacketSink {
     const size = encodePacket(packet, this.#bytes, this.#used);
     this.#used += size;
     this.offset += size;
-    if (this.#used < this.#chunkBytes) return;
-    this.#ready.push(this.#bytes.subarray(0, this.#used));
-    this.#bytes = new Uint8Array(this.#bytes.length);
+    if (this.#used >= this.#chunkBytes) this.#endChunk(this.#bytes.length);
+  }
+
+  #endChunk(nextBytes: number): void {
+    if (this.#used > 0) this.#ready.push(this.#bytes.subarray(0, this.#used));
+    this.#bytes = new Uint8Array(nextBytes);
     this.#used = 0;
+  }
+
+  /**
+   * For a loop that puts TNT8 and TIP packets without a call each: `roomBytes` are free. Nothing else is put
+   * until `takeBack`.
+   */
+  lend(roomBytes: number): OpenPackets {
+    if (this.#used + roomBytes > this.#bytes.length) this.#endChunk(this.#chunkBytes + roomBytes);
+    this.#lent = {
+      bytes: this.#bytes,
+      used: this.#used,
+      outcomes: (1 << this.#tntCount) | this.#tntLo,
+      lastLo: this.#lastLo,
+      lastHi: this.#lastHi,
+    };
+    return this.#lent;
+  }
+
+  /** What the loop has made of what it was lent; no packet's worth of outcomes waits. */
+  takeBack(): void {
+    const { used, outcomes, lastLo, lastHi } = this.#lent!;
+    this.offset += used - this.#used;
+    this.#used = used;
+    this.#tntCount = 31 - Math.clz32(outcomes);
+    this.#tntLo = outcomes ^ (1 << this.#tntCount);
+    this.#lastLo = lastLo;
+    this.#lastHi = lastHi;
+    this.#lent = null;
+    if (used >= this.#chunkBytes) this.#endChunk(this.#bytes.length);
   }
 
   /** TIP, TIP.PGE, FUP with an address, as short as the last one allows. */
   putIp(kind: number, lo: number, hi: number): void {
-    let compression = PT_IP_FULL;
-    if (hi === this.#lastHi)
-      compression = ((lo ^ this.#lastLo) & 0xffff_0000) === 0 ? PT_IP_UPDATE_16 : PT_IP_UPDATE_32;
-    else if ((hi << 16) >> 16 === hi) compression = PT_IP_SEXT_48;
+    const compression = ipCompression(lo, hi, this.#lastLo, this.#lastHi);
     this.#lastLo = lo;
     this.#lastHi = hi;
     const low = compression === PT_IP_UPDATE_16 ? lo & 0xffff : lo;

@@ -3,11 +3,18 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { corpusFiles, lacksCorpus } from '../../../../core/src/test/corpus.ts';
-import { decodeInstruction, Instruction, KIND_OTHER, MODE_64 } from '../../code/instructions/index.ts';
+import {
+  decodeInstruction,
+  Instruction,
+  KIND_CALL,
+  KIND_OTHER,
+  MODE_64,
+} from '../../code/instructions/index.ts';
 import { LibiptOracle } from '../../test/libipt-oracle.ts';
 import { joinChunks, loadPrograms } from '../../test/real-programs.ts';
 import { dumpPackets } from '../dump/dump-packets.ts';
 import {
+  BlockTable,
   type ExecutionBlock,
   type ExecutionCode,
   ExecutionEncoder,
@@ -37,6 +44,72 @@ function instructionReader(code: Uint8Array, base: number) {
   };
 }
 
+/** Tells an encoder of blocks, in pieces of `pieceBlocks`, as a log of blocks that is read now and then. */
+class BlockedSteps {
+  readonly encoder: StepEncoder;
+  readonly #instructionAt: (pc: number) => SteppedInstruction;
+  readonly #pieceBlocks: number;
+  readonly #table = new BlockTable();
+  readonly #ids = new Map<number, number>();
+  readonly #lengths: number[] = [];
+  /** The last is being executed: `#done` are its instructions so far. */
+  #log: number[] = [];
+  #done: SteppedInstruction[] = [];
+  #after = -1;
+
+  constructor(encoder: StepEncoder, instructionAt: (pc: number) => SteppedInstruction, pieceBlocks: number) {
+    this.encoder = encoder;
+    this.#instructionAt = instructionAt;
+    this.#pieceBlocks = pieceBlocks;
+  }
+
+  step(done: SteppedInstruction, pcAfter: number): void {
+    if (done.pc !== this.#after) this.settle();
+    const last = this.#log.at(-1);
+    if (last === undefined || this.#done.length === this.#lengths[last]) this.#begin(done.pc);
+    this.#done.push(done);
+    this.#after = pcAfter;
+  }
+
+  /** Of the last block, only what was done is told. */
+  settle(): void {
+    const last = this.#done.at(-1);
+    if (last === undefined) return;
+    this.#tell();
+    this.encoder.run(this.#done[0]!, last, this.#after);
+    this.#log = [];
+    this.#done = [];
+  }
+
+  #begin(pc: number): void {
+    if (this.#log.length > this.#pieceBlocks) this.#tell();
+    this.#log.push(this.#ids.get(pc) ?? this.#add(pc));
+    this.#done = [];
+  }
+
+  #tell(): void {
+    const count = this.#log.length - 1;
+    if (count > 0) this.encoder.blocks(this.#table, Int32Array.from(this.#log), count);
+    this.#log = this.#log.slice(count);
+  }
+
+  #add(pc: number): number {
+    let next = pc;
+    let length = 0;
+    let kind: number;
+    do {
+      const instruction = this.#instructionAt(next);
+      kind = instruction.kind;
+      next += instruction.length;
+      length++;
+    } while (kind < KIND_CALL && length < 64);
+    const id = this.#table.add(pc, next, kind);
+    this.#ids.set(pc, id);
+    this.#lengths[id] = length;
+    return id;
+  }
+}
+
 test('a real run, instruction by instruction: byte for byte what another encoder of the same model wrote', {
   skip: lacksCorpus('pt/own/golden-ptxed-insn-base.txt.gz'),
 }, () => {
@@ -57,24 +130,37 @@ test('a real run, instruction by instruction: byte for byte what another encoder
     -1,
   );
   assert.ok(bytes.length > 0.999 * expected.length);
+
+  // In blocks, the same bytes but for where a decoder may begin.
+  for (const returnCompression of [true, false]) {
+    const options = { returnCompression, psbBytes: Number.POSITIVE_INFINITY };
+    const stepwise = new StepEncoder(options);
+    const blocked = new BlockedSteps(new StepEncoder(options), at, 5000);
+    for (const [index, pc] of addresses.entries()) {
+      stepwise.step(at(pc), addresses[index + 1] ?? 0);
+      blocked.step(at(pc), addresses[index + 1] ?? 0);
+    }
+    blocked.settle();
+    assert.deepEqual(joinChunks(blocked.encoder.chunks(true)), joinChunks(stepwise.chunks(true)));
+  }
 });
 
 /**
  * A walk whose steps are also encoded one by one: what comes behind an interrupt is told by where it stands.
  */
 class SteppedWalk implements ExecutionPath {
-  readonly encoder: StepEncoder;
   readonly #walk: RandomWalk;
   readonly #instructionAt: (pc: number) => SteppedInstruction;
+  readonly #steps: Pick<StepEncoder, 'step'>;
 
   constructor(
     walk: RandomWalk,
     instructionAt: (pc: number) => SteppedInstruction,
-    options: StepEncodingOptions,
+    steps: Pick<StepEncoder, 'step'>,
   ) {
     this.#walk = walk;
     this.#instructionAt = instructionAt;
-    this.encoder = new StepEncoder(options);
+    this.#steps = steps;
   }
 
   start(code: ExecutionCode, step: NextStep): void {
@@ -89,7 +175,7 @@ class SteppedWalk implements ExecutionPath {
       const after = isLast
         ? addressOf(step.lo, step.hi)
         : addressOf(addresses[index + 2]!, addresses[index + 3]!);
-      this.encoder.step(this.#instructionAt(addressOf(addresses[index]!, addresses[index + 1]!)), after);
+      this.#steps.step(this.#instructionAt(addressOf(addresses[index]!, addresses[index + 1]!)), after);
     }
     return event;
   }
@@ -112,23 +198,29 @@ test('random walks with interrupts and system calls, decoded by libipt: the same
   }));
   const at = (pc: number) => readers.find(({ from, to }) => pc >= from && pc < to)!.read(pc);
   let tsc = 1_000_000;
-  const options: StepEncodingOptions[] = [
+  // With `pieceBlocks`, they are encoded block by block.
+  const options: (StepEncodingOptions & { pieceBlocks?: number })[] = [
     {},
     { psbBytes: 256, chunkBytes: 100 },
     { tsc: () => (tsc += 300) },
     { tsc: () => (tsc += 300), tscTicks: 0, psbBytes: 512 },
+    { pieceBlocks: 3, chunkBytes: 100, tsc: () => (tsc += 300) },
+    { pieceBlocks: 4000, psbBytes: 256, tsc: () => (tsc += 300), tscTicks: 0 },
   ];
   try {
     for (const [seed, one] of options.entries()) {
       const name = JSON.stringify({ seed, ...one });
       const walk = new RandomWalk({ seed: seed + 1, entries, interruptEvery: seed % 2 === 0 ? 0 : 50 });
-      const path = new SteppedWalk(walk, at, one);
+      const encoder = new StepEncoder(one);
+      const blocked = one.pieceBlocks === undefined ? null : new BlockedSteps(encoder, at, one.pieceBlocks);
+      const path = new SteppedWalk(walk, at, blocked ?? encoder);
       const whole = new ExecutionEncoder(image, path, { psbBytes: 4096 });
       for (const _ of whole.chunks({ instructions: 300_000 }));
-      path.encoder.stop();
+      blocked?.settle();
+      encoder.stop();
       const { truth } = whole;
       assert.ok(truth.interrupts > 0 && truth.farTransfers > 0 && truth.compressedReturns > 100, name);
-      const found = oracle.decode(joinChunks(path.encoder.chunks(true)), code);
+      const found = oracle.decode(joinChunks(encoder.chunks(true)), code);
       assert.equal(found.errors, 0, `${name}: ${found.firstCode} at ${found.firstError}`);
       assert.equal(found.instructions, truth.instructions, name);
       assert.equal(found.hash, truth.addressHash, name);

@@ -21,6 +21,8 @@ import {
   PACKET_TIP_PGE,
   PACKET_TSC,
 } from '../packets/packet-kinds.ts';
+import { BlockEncoder } from './block-encoder.ts';
+import type { BlockTable } from './block-table.ts';
 import { CallStack } from './call-stack.ts';
 import { PacketSink } from './packet-sink.ts';
 
@@ -62,6 +64,8 @@ const HIGH = 0x1_0000_0000;
 const NOWHERE = -1;
 /** CBR says how fast the core runs; of a program that is stepped nothing true can be said. */
 const BUS_RATIO = 1;
+/** Between two looks at the clock and at what the trace has grown. */
+const SLICE_BLOCKS = 1024;
 
 /**
  * Writes what a CPU's Intel PT would write of one thread, from its instructions one by one: user code only,
@@ -75,6 +79,7 @@ const BUS_RATIO = 1;
 export class StepEncoder {
   readonly #sink: PacketSink;
   readonly #calls = new CallStack();
+  readonly #blocks: BlockEncoder;
   readonly #returnCompression: boolean;
   readonly #psbBytes: number;
   readonly #tsc: (() => number) | null;
@@ -98,6 +103,7 @@ export class StepEncoder {
     this.#tsc = tsc;
     this.#tscTicks = tscTicks;
     this.#sink = new PacketSink(chunkBytes, false, false, tsc === null ? null : () => this.#putDueTsc());
+    this.#blocks = new BlockEncoder(this.#sink, this.#calls, returnCompression);
   }
 
   /** Bytes of the trace so far; outcomes that wait for their packet are not in it. */
@@ -116,7 +122,7 @@ export class StepEncoder {
 
   /** `done` was executed, and the thread stands at `pcAfter`. */
   step(done: SteppedInstruction, pcAfter: number): void {
-    if (done.pc !== this.#expected || modeOf(done) !== this.#mode) this.#goOnAt(done);
+    this.#goOnAt(done.pc, modeOf(done));
     if (done.length === 0) {
       // No decoder reads it either: the trace leaves before it.
       this.stop();
@@ -128,9 +134,27 @@ export class StepEncoder {
 
   /** All from `first` to `last` were executed in a row, and all but `last` led to the next one. */
   run(first: SteppedInstruction, last: SteppedInstruction, pcAfter: number): void {
-    if (first.pc !== this.#expected || modeOf(first) !== this.#mode) this.#goOnAt(first);
+    this.#goOnAt(first.pc, modeOf(first));
     this.#expected = last.pc;
     this.step(last, pcAfter);
+  }
+
+  /**
+   * Of `table`, the blocks `ids[0]` to `ids[count - 1]` were executed, each led to the next one, and the last
+   * to `ids[count]`. Times and synchronisation points are looked at once in a while.
+   */
+  blocks(table: BlockTable, ids: Int32Array, count: number): void {
+    for (let at = 0; at < count; ) {
+      this.#goOnAt(table.startOf(ids[at]!), PT_MODE_EXEC_CS_L);
+      this.#sink.putTime();
+      const end = Math.min(count, at + SLICE_BLOCKS);
+      at = this.#blocks.encode(table, ids, at, end);
+      this.#expected = table.startOf(ids[at]!);
+      if (at < end) {
+        this.#leave();
+        at++;
+      } else this.#putDuePsb();
+    }
   }
 
   /** The thread stands, for as long as it likes, where the last instruction led it. */
@@ -169,25 +193,31 @@ export class StepEncoder {
       case KIND_FAR_CALL:
       case KIND_FAR_RETURN:
       case KIND_FAR_JUMP:
-        // Through the kernel: it comes back where it likes.
-        this.#sink.flushOutcomes();
-        this.#sink.putTime();
-        this.#putDisabled();
+        this.#leave();
         return;
       default:
         this.#expected = next;
     }
   }
 
-  #goOnAt(next: SteppedInstruction): void {
+  /** Into the kernel: it comes back where it likes. */
+  #leave(): void {
+    this.#sink.flushOutcomes();
+    this.#sink.putTime();
+    this.#putDisabled();
+  }
+
+  /** The next instruction stands at `pc`: perhaps elsewhere than it was expected. */
+  #goOnAt(pc: number, mode: number): void {
+    if (pc === this.#expected && mode === this.#mode) return;
     if (this.#sink.offset === 0) this.#putPsb();
     this.stop();
-    this.#mode = modeOf(next);
+    this.#mode = mode;
     this.#sink.putTime();
     this.#sink.put(PACKET_MODE_EXEC, 0, 0, 0, 0, this.#mode);
-    this.#putIp(PACKET_TIP_PGE, next.pc);
+    this.#putIp(PACKET_TIP_PGE, pc);
     this.#calls.clear();
-    this.#expected = next.pc;
+    this.#expected = pc;
     this.#putDuePsb();
   }
 

@@ -219,6 +219,14 @@ test('translated code: a log that fills again and again loses nothing', options,
   assert.equal(soft!.instructions, 2 * rounds + 4);
   assert.equal(soft!.conditional, rounds);
   assert.equal(samples, rounds - 1 + Math.floor((2 * rounds + 4) / 1000));
+
+  // A trace, which is made while the program goes on: perf finds as many instructions in it.
+  const traced = await record({ command: [program], events: 'soft_pt//u', softWay: 'fast', output });
+  assert.deepEqual(traced.loss, []);
+  assert.equal(traced.soft!.instructions, 2 * rounds + 4);
+  const decoded = perf('script', '-i', output, '--itrace=i1000ie', '-F', 'ip').trim().split('\n');
+  assert.equal(decoded.length, Math.floor((2 * rounds + 4) / 1000));
+  assert.ok(decoded.every((line) => /^[0-9a-f]+$/.test(line.trim())));
 });
 
 const MANY = `

@@ -1,5 +1,6 @@
 import { KIND_CALL, KIND_CALL_INDIRECT, KIND_CONDITIONAL } from '@counterpoint/trace/instructions';
 import { CallStack } from './call-stack.ts';
+import type { LoggedBlocks } from './fast/logged-blocks.ts';
 import type { SoftEventSampling, SoftKind } from './messages.ts';
 import type { NextInstruction } from './next-instruction.ts';
 import { processOf } from './process-of.ts';
@@ -55,6 +56,15 @@ export class SoftSampler implements StepSink {
     for (let index = 0; index < count; index++) {
       const pc = index + 1 < count ? steps[index + 1]!.pc : landing.pc;
       this.step(tid, steps[index]!, { ...landing, pc });
+    }
+  }
+
+  blocks(tid: number, blocks: LoggedBlocks, ids: Int32Array, count: number): void {
+    const landing = { pc: 0, stackPointer: 0 };
+    for (let index = 0; index < count; index++) {
+      const steps = blocks.stepsOf(ids[index]!);
+      landing.pc = blocks.table.startOf(ids[index + 1]!);
+      this.run(tid, steps, steps.length, landing);
     }
   }
 

@@ -1,4 +1,5 @@
 import { StepEncoder, type StepEncodingOptions } from '@counterpoint/trace/intel-pt';
+import type { LoggedBlocks } from './fast/logged-blocks.ts';
 import type { SoftTracing } from './messages.ts';
 import type { NextInstruction } from './next-instruction.ts';
 import { processOf } from './process-of.ts';
@@ -7,6 +8,8 @@ import type { Landing, StepSink } from './step-sink.ts';
 
 /** Pieces are about so large; a row takes no more than its buffer. */
 const PIECE_BYTES = 32 * 1024;
+/** Between two looks at whether a piece is full. */
+const SOME_BLOCKS = 1 << 15;
 /** What waits to fill a piece waits no longer than this. */
 const LONGEST_WAIT_MS = 250;
 
@@ -42,6 +45,15 @@ export class SoftTracer implements StepSink {
     if (thread.pieceTsc === 0) thread.pieceTsc = nowNs();
     thread.encoder.run(steps[0]!, steps[count - 1]!, pc);
     if (thread.encoder.hasChunk) this.#send(tid, thread, false);
+  }
+
+  blocks(tid: number, { table }: LoggedBlocks, ids: Int32Array, count: number): void {
+    const thread = this.#threads.get(tid) ?? this.#begin(tid);
+    for (let from = 0; from < count; from += SOME_BLOCKS) {
+      if (thread.pieceTsc === 0) thread.pieceTsc = nowNs();
+      thread.encoder.blocks(table, ids.subarray(from), Math.min(SOME_BLOCKS, count - from));
+      if (thread.encoder.hasChunk) this.#send(tid, thread, false);
+    }
   }
 
   birth(): void {

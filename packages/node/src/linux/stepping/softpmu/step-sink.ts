@@ -1,3 +1,4 @@
+import type { LoggedBlocks } from './fast/logged-blocks.ts';
 import type { NextInstruction } from './next-instruction.ts';
 
 /** Where an instruction led. */
@@ -15,6 +16,10 @@ export interface StepSink {
   step(tid: number, instruction: NextInstruction, landing: Landing | null): void;
   /** The first `count` of `steps` were completed in a row; all but the last led to the next one. */
   run(tid: number, steps: readonly NextInstruction[], count: number, landing: Landing): void;
+  /**
+   * Of `blocks` the first `count` of `ids` were completed, and each led to the next one; all are borrowed.
+   */
+  blocks(tid: number, blocks: LoggedBlocks, ids: Int32Array, count: number): void;
   /** `parent` has made this thread or process. It may have been stepped before this is known. */
   birth(tid: number, parent: number): void;
   /** The process `tid` executes another program now. The thread that asked for it was `formerTid`. */
@@ -34,6 +39,7 @@ export function stepSinks(sinks: readonly StepSink[]): StepSink | null {
   return {
     step: (tid, instruction, landing) => each((sink) => sink.step(tid, instruction, landing)),
     run: (tid, steps, count, landing) => each((sink) => sink.run(tid, steps, count, landing)),
+    blocks: (tid, blocks, ids, count) => each((sink) => sink.blocks(tid, blocks, ids, count)),
     birth: (tid, parent) => each((sink) => sink.birth(tid, parent)),
     exec: (tid, formerTid) => each((sink) => sink.exec(tid, formerTid)),
     end: (tid) => each((sink) => sink.end(tid)),

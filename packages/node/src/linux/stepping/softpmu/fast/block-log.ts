@@ -1,11 +1,5 @@
-import {
-  type Block,
-  type BlockCounts,
-  countsFrom,
-  type LogPlace,
-  type TargetMemory,
-} from '../../code-cache/index.ts';
-import type { NextInstruction } from '../next-instruction.ts';
+import type { Block, LogPlace, TargetMemory } from '../../code-cache/index.ts';
+import { LoggedBlocks } from './logged-blocks.ts';
 
 /*
  * Memory of the target below 2 GiB, for one thread:
@@ -19,69 +13,72 @@ const ENTRY_BYTES = 4;
 const ENTRIES_BYTES = 1 << 19;
 export const LOG_BYTES = ENTRIES + ENTRIES_BYTES;
 
-/** A block as it is logged. */
-export interface LoggedBlock {
-  readonly block: Block;
-  readonly counts: BlockCounts;
-  readonly steps: readonly NextInstruction[];
+/** Is told of what a thread has executed. */
+export interface LogReader {
+  /** The first `count` of `ids`, each of which led to the next one; all are borrowed. */
+  blocksDone(blocks: LoggedBlocks, ids: Int32Array, count: number): void;
+  /** Of the block `id` the first `done` instructions; then the thread went on at `nextPc`. */
+  blockLeft(blocks: LoggedBlocks, id: number, done: number, nextPc: number): void;
 }
 
 /** Which blocks a thread has executed, in order. */
 export class BlockLog {
   readonly base: number;
   readonly #memory: TargetMemory;
-  readonly #tell: (logged: LoggedBlock, done: number, nextPc: number) => void;
-  readonly #entries = new Int32Array(ENTRIES_BYTES / ENTRY_BYTES);
-  #blocks: LoggedBlock[] = [];
+  readonly #reader: LogReader;
+  /** The first is the last one of the time before. */
+  readonly #ids = new Int32Array(1 + ENTRIES_BYTES / ENTRY_BYTES);
+  #blocks: LoggedBlocks;
   /** Bytes of entries that were read before. */
   #taken = 0;
-  /** Read last: where it led to is not known yet. */
-  #last: LoggedBlock | null = null;
+  /** How many were read and not told yet: those from `#ids[1]` on. */
+  #untold = 0;
+  /** Told last: where it led to is not known yet. */
+  #last: { blocks: LoggedBlocks; id: number } | null = null;
 
   /** `base` is fresh memory of LOG_BYTES, or what a forked child has of its parent's. */
-  constructor(
-    base: number,
-    memory: TargetMemory,
-    tell: (logged: LoggedBlock, done: number, nextPc: number) => void,
-    parent: BlockLog | null,
-  ) {
+  constructor(base: number, memory: TargetMemory, reader: LogReader, parent: BlockLog | null) {
     this.base = base;
     this.#memory = memory;
-    this.#tell = tell;
+    this.#reader = reader;
+    this.#blocks = new LoggedBlocks(parent === null ? null : parent.#blocks);
     if (parent === null) this.#rewind();
-    else this.#blocks = [...parent.#blocks];
   }
 
   /** For the block that is translated next. */
   get next(): LogPlace {
-    return { cursor: this.base, end: this.base + LOG_BYTES, id: this.#blocks.length };
+    return { cursor: this.base, end: this.base + LOG_BYTES, id: this.#blocks.size };
   }
 
   add(block: Block): void {
-    this.#blocks.push({ block, counts: countsFrom(block, 0), steps: stepsOf(block) });
+    this.#blocks.add(block);
   }
 
   /** Tells of what was logged since the last time. Its thread may go on meanwhile. */
   take(): void {
-    const used = this.#used();
-    const count = Math.max(0, used - this.#taken) / ENTRY_BYTES;
-    const entries = this.#entries.subarray(0, count);
-    const bytes = new Uint8Array(entries.buffer, 0, entries.byteLength);
-    if (count === 0 || this.#memory.read(this.base + ENTRIES + this.#taken, bytes) < bytes.length) return;
-    this.#taken = used;
-    let last = this.#last;
-    for (let index = 0; index < count; index++) {
-      const logged = this.#blocks[entries[index]!]!;
-      if (last !== null) this.#tell(last, last.steps.length, logged.block.pc);
-      last = logged;
-    }
-    this.#last = last;
+    this.#read();
+    this.tell();
   }
 
-  /** The same, and the log is empty. Its thread is stopped. */
+  /** The log is empty, and `tell` is to be called: its thread, which is stopped, can go on before. */
   drain(): void {
-    this.take();
+    this.#read();
     this.#rewind();
+  }
+
+  /** Tells of what was drained. */
+  tell(): void {
+    const count = this.#untold;
+    if (count === 0) return;
+    this.#untold = 0;
+    const ids = this.#ids;
+    const last = this.#last;
+    const goesOn = last?.blocks === this.#blocks;
+    if (goesOn) ids[0] = last.id;
+    else if (last !== null) this.#leave(last, this.#blocks.table.startOf(ids[1]!));
+    const first = goesOn ? 0 : 1;
+    if (count > first) this.#reader.blocksDone(this.#blocks, ids.subarray(first, count + 1), count - first);
+    this.#last = { blocks: this.#blocks, id: ids[count]! };
   }
 
   /**
@@ -92,20 +89,37 @@ export class BlockLog {
     // In the trap for a full log, the last block has not begun.
     const wasFull = this.#used() === ENTRIES_BYTES;
     this.drain();
+    this.tell();
     const last = this.#last;
     this.#last = null;
-    if (last !== null && wasFull) {
-      this.#tell(last, 0, pc);
-      return;
-    }
-    if (block !== null && last?.block !== block)
+    if (last !== null && wasFull) return;
+    if (block !== null && (last === null || last.blocks.blockOf(last.id) !== block))
       throw new Error(`the log of blocks ends elsewhere than its thread, at ${pc.toString(16)}`);
-    if (last !== null) this.#tell(last, block === null ? last.steps.length : done, pc);
+    if (last === null) return;
+    if (block === null) this.#leave(last, pc);
+    else this.#reader.blockLeft(last.blocks, last.id, done, pc);
   }
 
-  /** Numbers begin again. What was logged must have been drained. */
+  /** Numbers begin again. */
   forget(): void {
-    this.#blocks = [];
+    this.tell();
+    this.#blocks = new LoggedBlocks();
+  }
+
+  /** It was executed to its end. */
+  #leave({ blocks, id }: { blocks: LoggedBlocks; id: number }, pc: number): void {
+    this.#reader.blockLeft(blocks, id, blocks.blockOf(id).kinds.length, pc);
+  }
+
+  #read(): void {
+    this.tell();
+    const used = this.#used();
+    const count = Math.max(0, used - this.#taken) / ENTRY_BYTES;
+    if (count === 0) return;
+    const bytes = new Uint8Array(this.#ids.buffer, ENTRY_BYTES, count * ENTRY_BYTES);
+    if (this.#memory.read(this.base + ENTRIES + this.#taken, bytes) < bytes.length) return;
+    this.#taken = used;
+    this.#untold = count;
   }
 
   #used(): number {
@@ -118,23 +132,4 @@ export class BlockLog {
     this.#taken = 0;
     this.#memory.write(this.base, new Uint8Array(Int32Array.of(-ENTRIES_BYTES, -1).buffer));
   }
-}
-
-function stepsOf(block: Block): NextInstruction[] {
-  let pc = block.pc;
-  return [...block.kinds].map((kind, index) => {
-    const length = block.lengths[index]!;
-    pc += length;
-    return {
-      pc: pc - length,
-      length,
-      kind,
-      is32Bit: false,
-      isRepeated: false,
-      isSystemCall: false,
-      isOldCall: false,
-      isCpuid: false,
-      isKnown: true,
-    };
-  });
 }

@@ -2,7 +2,7 @@ import { type BlockCounts, countsFrom } from '../../code-cache/index.ts';
 import type { NextInstruction } from '../next-instruction.ts';
 import { countStep, emptyCounts, type SoftCounts } from '../soft-counts.ts';
 import type { Landing, StepSink } from '../step-sink.ts';
-import type { LoggedBlock } from './block-log.ts';
+import type { LoggedBlocks } from './logged-blocks.ts';
 
 /** Adds up what blocks and steps execute, and tells a sink of it. */
 export class FastCounts {
@@ -32,12 +32,19 @@ export class FastCounts {
     this.#sink?.step(tid, next, landing);
   }
 
+  /** The first `count` of `ids` were executed, and each led to the next one. */
+  blocksDone(tid: number, blocks: LoggedBlocks, ids: Int32Array, count: number): void {
+    blocks.addTo(this.counts, ids, count);
+    this.#sink?.blocks(tid, blocks, ids, count);
+  }
+
   /** Of a block, the first `done` instructions were executed, and the thread went on at `nextPc`. */
-  blockDone(tid: number, { block, counts, steps }: LoggedBlock, done: number, nextPc: number): void {
-    this.add(counts, 1);
-    if (done < steps.length) this.add(countsFrom(block, done), -1);
+  blockLeft(tid: number, blocks: LoggedBlocks, id: number, done: number, nextPc: number): void {
+    const block = blocks.blockOf(id);
+    this.add(countsFrom(block, 0), 1);
+    if (done < block.kinds.length) this.add(countsFrom(block, done), -1);
     if (done === 0) return;
     this.#landing.pc = nextPc;
-    this.#sink?.run(tid, steps, done, this.#landing);
+    this.#sink?.run(tid, blocks.stepsOf(id), done, this.#landing);
   }
 }

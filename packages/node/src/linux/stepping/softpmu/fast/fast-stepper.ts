@@ -263,8 +263,11 @@ export class FastStepper {
     const zone = space.zoneOf(address);
     if (zone === null) return false;
     if (this.#hasEmptiedLog(thread, address)) {
-      if (!space.isStale) this.#resume(thread, 0);
-      else if (this.#leave(thread, null)) this.#goOn(thread);
+      // It executes while what was in its log is told.
+      if (!space.isStale) {
+        this.#resume(thread, 0);
+        space.tellLog();
+      } else if (this.#leave(thread, null)) this.#goOn(thread);
       return true;
     }
     const exit = zone.exitAt(address);
@@ -303,11 +306,8 @@ export class FastStepper {
   }
 
   /** Of a thread whose registers were read, at the trap of a full log: it is led behind it. */
-  #hasEmptiedLog({ tid, space }: TracedThread, address: number): boolean {
-    const onwards = space!.emptyLog(address);
-    if (onwards === null) return false;
-    this.#registers.setPc(onwards);
-    return this.#registers.write(tid);
+  #hasEmptiedLog({ space }: TracedThread, address: number): boolean {
+    return space!.emptyLog(address, this.#registers);
   }
 
   /** Of `block`, which is counted, only `done` instructions were executed; null: it was between two. */

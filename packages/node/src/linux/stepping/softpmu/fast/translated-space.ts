@@ -15,9 +15,10 @@ import {
   type TargetMemory,
   ZONE_BYTES,
 } from '../../code-cache/index.ts';
-import { BlockLog, LOG_BYTES, type LoggedBlock } from './block-log.ts';
+import { BlockLog, LOG_BYTES, type LogReader } from './block-log.ts';
 import type { FastCounts } from './fast-counts.ts';
 import { findLowPlace, findZonePlace, type MappedRange, readMemoryMap } from './memory-map.ts';
+import type { TargetRegisters } from './target-registers.ts';
 
 /** A system call in the target: its number and arguments; `null` on errors. */
 export type CallInTarget = (instruction: number, number: number, args: readonly number[]) => number | null;
@@ -227,9 +228,12 @@ export class TranslatedSpace {
   }
 
   #newLog(base: number, parent: BlockLog | null): BlockLog {
-    const tell = (logged: LoggedBlock, done: number, nextPc: number) =>
-      this.#counts.blockDone(this.#tid, logged, done, nextPc);
-    return new BlockLog(base, this.#memory, tell, parent);
+    // Its thread may be another one later.
+    const reader: LogReader = {
+      blocksDone: (blocks, ids, count) => this.#counts.blocksDone(this.#tid, blocks, ids, count),
+      blockLeft: (blocks, id, done, pc) => this.#counts.blockLeft(this.#tid, blocks, id, done, pc),
+    };
+    return new BlockLog(base, this.#memory, reader, parent);
   }
 
   /**
@@ -241,12 +245,18 @@ export class TranslatedSpace {
     else if (block !== null) this.#counts.add(countsFrom(block, done), -1);
   }
 
-  /** Where a thread goes on that stands at `address`, once the log was emptied; null: it is not full. */
-  emptyLog(address: number): number | null {
+  /** At the trap of a full log it is emptied, and the thread is led behind it. False: it stands elsewhere. */
+  emptyLog(address: number, registers: TargetRegisters): boolean {
     const block = this.#log === null ? null : (this.zoneOf(address)?.blockBehindTrap(address) ?? null);
-    if (block === null) return null;
+    if (block === null) return false;
     this.#log!.drain();
-    return block.countedFrom + LOGGED_BYTES;
+    registers.setPc(block.countedFrom + LOGGED_BYTES);
+    return registers.write(this.#tid);
+  }
+
+  /** What was in the log that was emptied last. Its thread may go on before. */
+  tellLog(): void {
+    this.#log?.tell();
   }
 
   /** A `syscall` instruction that is there anyway: the vdso has some. */
