@@ -85,6 +85,8 @@ export class StepEncoder {
   readonly #tsc: (() => number) | null;
   readonly #tscTicks: number;
   #lastTsc = Number.NEGATIVE_INFINITY;
+  /** What is put belongs to the time of the last TSC. */
+  #isLate = false;
   #lastPsbAt = 0;
   /** Where the trace goes on; `NOWHERE` while it is disabled. */
   #expected = NOWHERE;
@@ -137,6 +139,22 @@ export class StepEncoder {
     this.#goOnAt(first.pc, modeOf(first));
     this.#expected = last.pc;
     this.step(last, pcAfter);
+  }
+
+  /**
+   * `done` was executed some time ago, and does not come back: it called exec, after which other code stands
+   * where it was. All packets have the time that was told last, and are decoded by the code of that time.
+   */
+  lastStep(done: SteppedInstruction): void {
+    this.#isLate = true;
+    this.step(done, 0);
+    this.stop();
+    this.#isLate = false;
+  }
+
+  /** The time that was told last; -Infinity: none was. */
+  get lastTsc(): number {
+    return this.#lastTsc;
   }
 
   /**
@@ -250,7 +268,7 @@ export class StepEncoder {
     sink.forgetIp();
     this.#calls.clear();
     if (this.#tsc !== null) {
-      this.#putTsc(this.#tsc());
+      this.#putTsc(this.#now(this.#tsc));
       sink.put(PACKET_CBR, BUS_RATIO);
     }
     sink.put(PACKET_MODE_TSX);
@@ -260,8 +278,12 @@ export class StepEncoder {
   }
 
   #putDueTsc(): void {
-    const tsc = this.#tsc!();
+    const tsc = this.#now(this.#tsc!);
     if (tsc - this.#lastTsc >= this.#tscTicks) this.#putTsc(tsc);
+  }
+
+  #now(clock: () => number): number {
+    return this.#isLate && this.#lastTsc > 0 ? this.#lastTsc : clock();
   }
 
   #putTsc(tsc: number): void {

@@ -34,10 +34,13 @@ export class SoftTracer implements StepSink {
 
   step(tid: number, done: NextInstruction, landing: Landing | null): void {
     const thread = this.#threads.get(tid) ?? this.#begin(tid);
-    if (thread.pieceTsc === 0) thread.pieceTsc = nowNs();
-    // Without `landing` it made a system call that does not come back.
-    thread.encoder.step(done, landing?.pc ?? 0);
-    if (thread.encoder.hasChunk) this.#send(tid, thread, false);
+    const { encoder } = thread;
+    // Without `landing` it made a system call that does not come back, and has begun before other code came.
+    if (thread.pieceTsc === 0)
+      thread.pieceTsc = landing === null && encoder.lastTsc > 0 ? encoder.lastTsc : nowNs();
+    if (landing === null) encoder.lastStep(done);
+    else encoder.step(done, landing.pc);
+    if (encoder.hasChunk) this.#send(tid, thread, false);
   }
 
   run(tid: number, steps: readonly NextInstruction[], count: number, { pc }: Landing): void {
