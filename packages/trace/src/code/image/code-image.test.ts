@@ -200,6 +200,22 @@ test('code of a file: asked for with path and build id, another build is not use
   assert.deepEqual([asked.length, closed], [3, 2]);
 });
 
+test('a mapping has whole pages, a file need not; one that lacks a page is cut', async () => {
+  const request: FileRequest = { need: 'binary', path: '/a', buildId: '', pid: 1, required: true };
+  for (const [fileBytes, code] of [
+    [0x4000, undefined],
+    [0x3001, undefined],
+    [0x3000, 'cut'],
+    [0x10, 'cut'],
+  ] as const) {
+    const image = new CodeImage();
+    image.addFile({ name: '/a', address: 0x40_1000n, sizeBytes: 0x3000, offset: 0x1000, request });
+    assert.equal(byteAt(image, 0x40_1000n), null);
+    const { missing } = await image.load(async () => memorySource(bytesOf(7, fileBytes)));
+    assert.equal(missing[0]?.code, code, `${fileBytes} bytes`);
+  }
+});
+
 test('a program is taken as a File, as its bytes or as a source; a stream and a path are refused', async (context) => {
   const path = '/bin/gzip';
   if (!existsSync(path)) return context.skip(`no ${path}`);

@@ -7,6 +7,9 @@ import type { Layer, Pending } from './layer.ts';
 /** Read at once: most programs whole, of a kernel core what is asked for. */
 export const PART_BYTES: number = 4 << 20;
 
+/** The smallest page: a file may end in the middle of one, its mapping does not. */
+const PAGE_BYTES = 4096;
+
 /** What `load` could not do. */
 export interface LoadReport {
   /** Parts that were read. */
@@ -50,7 +53,7 @@ async function readParts(layer: Layer, pending: Pending, source: ByteSource): Pr
     const at = part * PART_BYTES;
     const length = Math.min(PART_BYTES, sizeBytes - at);
     const bytes = await source.read(pending.offset + at, length);
-    if (bytes.length < length) isShort = true;
+    if (bytes.length <= length - PAGE_BYTES || bytes.length === 0) isShort = true;
     pending.parts.set(part, bytes);
   }
   return isShort;
