@@ -211,7 +211,7 @@ test('a mapping has whole pages, a file need not; one that lacks a page is cut',
     const image = new CodeImage();
     image.addFile({ name: '/a', address: 0x40_1000n, sizeBytes: 0x3000, offset: 0x1000, request });
     assert.equal(byteAt(image, 0x40_1000n), null);
-    const { missing } = await image.load(async () => memorySource(bytesOf(7, fileBytes)));
+    const { missing } = await image.load(async () => memorySource(new Uint8Array(fileBytes).fill(7)));
     assert.equal(missing[0]?.code, code, `${fileBytes} bytes`);
   }
 });

@@ -41,5 +41,10 @@ for (const softWay of ['step', 'fast'] as const)
     assert.equal(out.trim().split('\n').length, INSTRUCTIONS, err);
     // The file ends in the middle of the last page that was mapped.
     assert.equal(err, '');
-    assert.equal(perf(...words).trim().split('\n').length, INSTRUCTIONS);
+    assert.equal(
+      perf(...words)
+        .trim()
+        .split('\n').length,
+      INSTRUCTIONS,
+    );
   });
